@@ -101,6 +101,7 @@ fn the_help_lists_stores_and_exit_codes() {
     for part in [
         "mariadb",
         "migrate",
+        "migrate-after",
         "quorum",
         "redis-unguarded",
         "Exit codes",

@@ -18,9 +18,10 @@ const BOTH: [Direction; 2] = [Direction::ToServer, Direction::ToClient];
 /// A network link to a store that can be silenced, cut and healed.
 #[derive(Debug)]
 pub struct Link {
-    /// The store's address over the proxy.
+    /// The store's address over the proxies.
     pub(crate) address: String,
-    proxy: Proxy,
+    /// One for each server of the store.
+    proxies: Vec<Proxy>,
     /// The longest time-out of the link's clients, for a connection or a reply.
     client_timeout: Duration,
     /// Whether the clients' host is gone.
@@ -28,15 +29,15 @@ pub struct Link {
 }
 
 impl Link {
-    /// A link over `proxy`, whose clients find the store at `address`.
+    /// A link over `proxies`, one for each server that clients use. They find the store at `address`.
     ///
     /// `client_timeout` is the sum of a client's timeouts for its connection and a reply. Cases wait for
     /// several times that, so set short timeouts in the address.
     #[must_use]
-    pub fn new(address: String, proxy: Proxy, client_timeout: Duration) -> Self {
+    pub fn new(address: String, proxies: Vec<Proxy>, client_timeout: Duration) -> Self {
         Self {
             address,
-            proxy,
+            proxies,
             client_timeout,
             vanished: AtomicBool::new(false),
         }
@@ -55,19 +56,19 @@ impl Link {
     /// Holds back everything in both directions, as a stopped server does.
     pub(crate) fn silence(&self) {
         for direction in BOTH {
-            self.proxy.set(direction, Fault::Hold);
+            self.set(direction, Fault::Hold);
         }
     }
 
     /// Delivers each reply `delay` later.
     pub(crate) fn delay_replies(&self, delay: Duration) {
-        self.proxy.set(Direction::ToClient, Fault::Delay(delay));
+        self.set(Direction::ToClient, Fault::Delay(delay));
     }
 
     /// Ends the connections on the client's side only; the server does not notice, and new ones are silent.
     pub(crate) fn cut(&self) {
         self.silence();
-        self.proxy.end(End::Client);
+        self.end(End::Client);
     }
 
     /// Removes the clients' host: nothing arrives any more, not even the end of a connection.
@@ -82,7 +83,7 @@ impl Link {
             return;
         }
         for direction in BOTH {
-            self.proxy.set(direction, Fault::None);
+            self.set(direction, Fault::None);
         }
     }
 
@@ -94,12 +95,12 @@ impl Link {
     ///
     /// The link is not healed.
     pub(crate) async fn heal_without_answers(&self) {
-        self.proxy.set(Direction::ToServer, Fault::None);
-        for connection in self.proxy.connections() {
+        self.set(Direction::ToServer, Fault::None);
+        for connection in self.connections() {
             has_passed(&connection, Direction::ToServer).await;
         }
         tokio::time::sleep(DONE).await;
-        self.proxy.end(End::Reset);
+        self.end(End::Reset);
         self.heal();
     }
 
@@ -109,12 +110,27 @@ impl Link {
     ///
     /// It changes nothing.
     pub(crate) async fn delivered(&self) {
-        let connections = self.proxy.connections();
-        for connection in connections.iter().filter(|one| !one.is_cut()) {
+        for connection in self.connections().filter(|one| !one.is_cut()) {
             for direction in BOTH {
-                has_passed(connection, direction).await;
+                has_passed(&connection, direction).await;
             }
         }
+    }
+
+    fn set(&self, direction: Direction, fault: Fault) {
+        for proxy in &self.proxies {
+            proxy.set(direction, fault);
+        }
+    }
+
+    fn end(&self, how: End) {
+        for proxy in &self.proxies {
+            proxy.end(how);
+        }
+    }
+
+    fn connections(&self) -> impl Iterator<Item = Connection> {
+        self.proxies.iter().flat_map(Proxy::connections)
     }
 }
 

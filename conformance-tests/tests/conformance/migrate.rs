@@ -1,6 +1,6 @@
 //! `migrate:`, from one store to another, before the switch and after it.
 
-use std::{io, net::SocketAddr};
+use std::{io, net::SocketAddr, time::Duration};
 
 use async_trait::async_trait;
 use conformance_tests::Extra;
@@ -10,7 +10,7 @@ use dlock_core::{
 };
 use dlock_layers::migrate;
 
-use crate::store::{Store, cannot};
+use crate::store::{Store, cannot, with_keys};
 
 /// Above all tokens of dlock's stores.
 const TOKEN_BASE: &str = "token_base=9007199254740992";
@@ -21,16 +21,35 @@ pub(super) struct Migrate<O, N> {
     old: O,
     new: N,
     is_switched: bool,
+    extras: Vec<Extra>,
 }
 
 impl<O: Store, N: Store> Migrate<O, N> {
     pub(super) fn new(name: String, old: O, new: N, is_switched: bool) -> Self {
+        // What happens in the store that counts. Without its record no store grants a lock, so data are not lost.
+        let counts = match is_switched {
+            true => new.extras(),
+            false => old.extras(),
+        };
+        let extras = counts.iter().copied();
+        let extras = extras
+            .filter(|extra| matches!(extra, Extra::Link | Extra::EndSession | Extra::FailOver))
+            .collect();
         Self {
             name,
             old,
             new,
             is_switched,
+            extras,
         }
+    }
+
+    /// The URL of a migration between two stores with URLs.
+    fn both(old: String, new: &str) -> String {
+        let new = with_keys(new, TOKEN_BASE);
+        let both = BackendUrl::parse("migrate:")
+            .map(|both| both.with_param("from", old).with_param("to", new).expose());
+        both.unwrap_or_default()
     }
 }
 
@@ -52,7 +71,7 @@ impl<O: Store, N: Store> Store for Migrate<O, N> {
     }
 
     fn extras(&self) -> &[Extra] {
-        &[]
+        &self.extras
     }
 
     fn lost_locks_stay(&self) -> bool {
@@ -61,6 +80,10 @@ impl<O: Store, N: Store> Store for Migrate<O, N> {
 
     async fn start(&self) -> io::Result<Self::Servers> {
         Ok((self.old.start().await?, self.new.start().await?))
+    }
+
+    async fn start_alone(&self) -> io::Result<Self::Servers> {
+        Ok((self.old.start_alone().await?, self.new.start_alone().await?))
     }
 
     async fn prepare(&self, servers: &Self::Servers, prefix: &str) -> Result<()> {
@@ -77,14 +100,14 @@ impl<O: Store, N: Store> Store for Migrate<O, N> {
     }
 
     fn url(&self, (old, new): &Self::Servers, prefix: &str) -> String {
-        let new = self.new.url(new, prefix);
-        let new = new.replace("prefix=", &format!("{TOKEN_BASE}&prefix="));
-        let both = BackendUrl::parse("migrate:").map(|both| {
-            both.with_param("from", self.old.url(old, prefix))
-                .with_param("to", new)
-                .expose()
-        });
-        both.unwrap_or_default()
+        Self::both(self.old.url(old, prefix), &self.new.url(new, prefix))
+    }
+
+    fn url_alone(&self, (old, new): &Self::Servers, prefix: &str) -> String {
+        Self::both(
+            self.old.url_alone(old, prefix),
+            &self.new.url_alone(new, prefix),
+        )
     }
 
     fn server(&self, _: &Self::Servers) -> Option<SocketAddr> {
@@ -93,6 +116,29 @@ impl<O: Store, N: Store> Store for Migrate<O, N> {
 
     fn url_at(&self, servers: &Self::Servers, _: SocketAddr, prefix: &str) -> String {
         self.url(servers, prefix)
+    }
+
+    fn linked(&self, (old, new): &Self::Servers) -> Vec<SocketAddr> {
+        let mut servers = self.old.linked(old);
+        servers.extend(self.new.linked(new));
+        servers
+    }
+
+    fn linked_url(
+        &self,
+        (old, new): &Self::Servers,
+        addresses: &[SocketAddr],
+        prefix: &str,
+    ) -> String {
+        let (of_old, of_new) = addresses.split_at(self.old.linked(old).len());
+        Self::both(
+            self.old.linked_url(old, of_old, prefix),
+            &self.new.linked_url(new, of_new, prefix),
+        )
+    }
+
+    fn client_timeout(&self) -> Duration {
+        self.old.client_timeout().max(self.new.client_timeout())
     }
 
     fn separator(&self) -> &'static str {
@@ -115,11 +161,31 @@ impl<O: Store, N: Store> Store for Migrate<O, N> {
         Ok(residue)
     }
 
+    async fn end_session(
+        &self,
+        (old, new): &Self::Servers,
+        prefix: &str,
+        name: &LockName,
+    ) -> Result<()> {
+        match self.is_switched {
+            true => self.new.end_session(new, prefix, name).await,
+            false => self.old.end_session(old, prefix, name).await,
+        }
+    }
+
     async fn lose_data(&self, _: &mut Self::Servers, _: &str) -> Result<()> {
         Err(cannot("lose its data"))
     }
 
-    async fn fail_over(&self, _: &mut Self::Servers, _: &str, _: &LockName) -> Result<()> {
-        Err(cannot("fail over"))
+    async fn fail_over(
+        &self,
+        (old, new): &mut Self::Servers,
+        prefix: &str,
+        name: &LockName,
+    ) -> Result<()> {
+        match self.is_switched {
+            true => self.new.fail_over(new, prefix, name).await,
+            false => self.old.fail_over(old, prefix, name).await,
+        }
     }
 }

@@ -46,7 +46,7 @@ impl<A: Store, B: Store, C: Store> Store for Mixed<A, B, C> {
     }
 
     fn extras(&self) -> &[Extra] {
-        &[]
+        &[Extra::Link]
     }
 
     fn lost_locks_stay(&self) -> bool {
@@ -68,15 +68,11 @@ impl<A: Store, B: Store, C: Store> Store for Mixed<A, B, C> {
 
     fn url(&self, servers: &Self::Servers, prefix: &str) -> String {
         let (a, b, c) = &self.nodes;
-        let all = BackendUrl::parse("quorum:").map(|all| {
-            // A busy machine answers late, which is no fault here.
-            all.with_param("node_timeout", "1s")
-                .with_param("1", a.url(&servers.0, prefix))
-                .with_param("2", b.url(&servers.1, prefix))
-                .with_param("3", c.url(&servers.2, prefix))
-                .expose()
-        });
-        all.unwrap_or_default()
+        url([
+            a.url(&servers.0, prefix),
+            b.url(&servers.1, prefix),
+            c.url(&servers.2, prefix),
+        ])
     }
 
     fn server(&self, _: &Self::Servers) -> Option<SocketAddr> {
@@ -85,6 +81,32 @@ impl<A: Store, B: Store, C: Store> Store for Mixed<A, B, C> {
 
     fn url_at(&self, servers: &Self::Servers, _: SocketAddr, prefix: &str) -> String {
         self.url(servers, prefix)
+    }
+
+    fn linked(&self, servers: &Self::Servers) -> Vec<SocketAddr> {
+        let (a, b, c) = &self.nodes;
+        [
+            a.linked(&servers.0),
+            b.linked(&servers.1),
+            c.linked(&servers.2),
+        ]
+        .concat()
+    }
+
+    fn linked_url(
+        &self,
+        servers: &Self::Servers,
+        addresses: &[SocketAddr],
+        prefix: &str,
+    ) -> String {
+        let (a, b, c) = &self.nodes;
+        let (of_a, others) = addresses.split_at(a.linked(&servers.0).len());
+        let (of_b, of_c) = others.split_at(b.linked(&servers.1).len());
+        url([
+            a.linked_url(&servers.0, of_a, prefix),
+            b.linked_url(&servers.1, of_b, prefix),
+            c.linked_url(&servers.2, of_c, prefix),
+        ])
     }
 
     fn separator(&self) -> &'static str {
@@ -114,4 +136,18 @@ impl<A: Store, B: Store, C: Store> Store for Mixed<A, B, C> {
     async fn fail_over(&self, _: &mut Self::Servers, _: &str, _: &LockName) -> Result<()> {
         Err(cannot("fail over"))
     }
+}
+
+/// The URL of a quorum of nodes with URLs.
+fn url(nodes: [String; 3]) -> String {
+    let all = BackendUrl::parse("quorum:").map(|all| {
+        let [a, b, c] = nodes;
+        // A busy machine answers late, which is no fault here.
+        all.with_param("node_timeout", "1s")
+            .with_param("1", a)
+            .with_param("2", b)
+            .with_param("3", c)
+            .expose()
+    });
+    all.unwrap_or_default()
 }

@@ -9,7 +9,7 @@ use dlock_layers::quorum;
 
 use crate::{
     redis::{Redis, Running},
-    store::{Store, cannot},
+    store::{Store, cannot, timeouts, with_keys},
 };
 
 #[derive(Debug)]
@@ -24,6 +24,26 @@ impl Quorum {
     pub(super) fn new(name: &'static str, nodes: usize) -> Self {
         let node = Redis::newest();
         Self { name, node, nodes }
+    }
+
+    /// The URL of the servers at `addresses`, as `of_node` is that of one.
+    fn url_of(
+        &self,
+        servers: &[Running],
+        addresses: &[SocketAddr],
+        of_node: impl Fn(&Running) -> String,
+    ) -> String {
+        let own = servers
+            .first()
+            .and_then(|first| Some((first, self.node.server(first)?)));
+        let Some((first, own)) = own else {
+            return String::new();
+        };
+        let hosts: Vec<_> = addresses.iter().map(ToString::to_string).collect();
+        let url = of_node(first).replacen(&own.to_string(), &hosts.join(","), 1);
+        // A busy machine answers late, which is no fault here.
+        let url = with_keys(&url, "node_timeout=1s");
+        url.replacen("redis:", "redis-quorum:", 1)
     }
 }
 
@@ -43,8 +63,9 @@ impl Store for Quorum {
         self.node.available()
     }
 
+    /// A minority may lose its data, and nobody notices.
     fn extras(&self) -> &[Extra] {
-        &[]
+        &[Extra::Link, Extra::FailOver]
     }
 
     async fn start(&self) -> io::Result<Self::Servers> {
@@ -56,16 +77,15 @@ impl Store for Quorum {
     }
 
     fn url(&self, servers: &Self::Servers, prefix: &str) -> String {
-        let addresses = servers.iter().filter_map(|server| self.node.server(server));
-        let hosts: Vec<_> = addresses.map(|address| address.to_string()).collect();
-        let (Some(first), Some(host)) = (servers.first(), hosts.first()) else {
-            return String::new();
-        };
-        let url = self.node.url(first, prefix);
-        let url = url.replacen(host, &hosts.join(","), 1);
-        // A busy machine answers late, which is no fault here.
-        let url = url.replacen("prefix=", "node_timeout=1s&prefix=", 1);
-        url.replacen("redis:", "redis-quorum:", 1)
+        self.url_of(servers, &self.linked(servers), |node| {
+            self.node.url(node, prefix)
+        })
+    }
+
+    fn url_alone(&self, servers: &Self::Servers, prefix: &str) -> String {
+        self.url_of(servers, &self.linked(servers), |node| {
+            self.node.url_alone(node, prefix)
+        })
     }
 
     fn server(&self, _: &Self::Servers) -> Option<SocketAddr> {
@@ -74,6 +94,23 @@ impl Store for Quorum {
 
     fn url_at(&self, servers: &Self::Servers, _: SocketAddr, prefix: &str) -> String {
         self.url(servers, prefix)
+    }
+
+    fn linked(&self, servers: &Self::Servers) -> Vec<SocketAddr> {
+        let servers = servers.iter();
+        servers
+            .filter_map(|server| self.node.server(server))
+            .collect()
+    }
+
+    fn linked_url(
+        &self,
+        servers: &Self::Servers,
+        addresses: &[SocketAddr],
+        prefix: &str,
+    ) -> String {
+        let url = self.url_of(servers, addresses, |node| self.node.url(node, prefix));
+        with_keys(&url, &timeouts(self.connect_max()))
     }
 
     fn separator(&self) -> &'static str {
@@ -99,7 +136,16 @@ impl Store for Quorum {
         Err(cannot("lose its data"))
     }
 
-    async fn fail_over(&self, _: &mut Self::Servers, _: &str, _: &LockName) -> Result<()> {
-        Err(cannot("fail over"))
+    /// Restarts one of them.
+    async fn fail_over(
+        &self,
+        servers: &mut Self::Servers,
+        prefix: &str,
+        name: &LockName,
+    ) -> Result<()> {
+        match servers.first_mut() {
+            Some(first) => self.node.fail_over(first, prefix, name).await,
+            None => Err(cannot("fail over")),
+        }
     }
 }

@@ -65,6 +65,11 @@ impl Redis {
         own.chain([of_redisson])
     }
 
+    /// Each server alone, and the newest Redis in each topology.
+    pub(super) fn is_in_every_run(&self) -> bool {
+        self.topology == Topology::Server || self.flavour == Flavour::RedisNewest
+    }
+
     /// One server of the newest Redis.
     pub(super) fn newest() -> Self {
         Self {

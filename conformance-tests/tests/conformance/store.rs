@@ -80,6 +80,31 @@ pub(super) trait Store: Debug + Send + Sync + 'static {
     /// The URL by which it finds them at `address` instead.
     fn url_at(&self, servers: &Self::Servers, address: SocketAddr, prefix: &str) -> String;
 
+    /// The servers that [`linked_url`](Self::linked_url) replaces: those that a client uses.
+    fn linked(&self, servers: &Self::Servers) -> Vec<SocketAddr> {
+        self.server(servers).into_iter().collect()
+    }
+
+    /// The URL by which a client finds them at `addresses` instead, which are as many as [`linked`](Self::linked).
+    /// Its time-outs are short.
+    fn linked_url(
+        &self,
+        servers: &Self::Servers,
+        addresses: &[SocketAddr],
+        prefix: &str,
+    ) -> String {
+        let Some(address) = addresses.first() else {
+            return self.url(servers, prefix);
+        };
+        let url = self.url_at(servers, *address, prefix);
+        with_keys(&url, &timeouts(self.connect_max()))
+    }
+
+    /// The sum of such a client's time-outs.
+    fn client_timeout(&self) -> Duration {
+        self.connect_max() + ANSWER_MAX
+    }
+
     /// The separator between a prefix and the name of a lock.
     fn separator(&self) -> &'static str;
 
@@ -230,15 +255,16 @@ impl<S: Store> Target for Started<S> {
         let prefix = prefix_of(address)?;
         let servers = self.servers(prefix).await?;
         let servers = servers.read().await;
-        let server = self.store.server(&servers);
-        let server = server.ok_or_else(|| cannot("lead through a proxy"))?;
-        let proxy = Proxy::start(server).map_err(broken)?;
-        let url = self.store.url_at(&servers, proxy.address(), prefix);
-        let connect_max = self.store.connect_max();
-        let (connect, answer) = (connect_max.as_millis(), ANSWER_MAX.as_millis());
-        let keys = format!("connect_timeout={connect}ms&timeout={answer}ms&prefix=");
-        let url = url.replace("prefix=", &keys);
-        Ok(Link::new(url, proxy, connect_max + ANSWER_MAX))
+        let proxies: Vec<Proxy> = self
+            .store
+            .linked(&servers)
+            .into_iter()
+            .map(Proxy::start)
+            .collect::<io::Result<_>>()
+            .map_err(broken)?;
+        let addresses: Vec<_> = proxies.iter().map(Proxy::address).collect();
+        let url = self.store.linked_url(&servers, &addresses, prefix);
+        Ok(Link::new(url, proxies, self.store.client_timeout()))
     }
 }
 
@@ -281,6 +307,17 @@ impl<S: Store> Backdoor for Started<S> {
             .fail_over(&mut *servers.write().await, prefix, name)
             .await
     }
+}
+
+/// The time-outs of a client whose line fails.
+pub(super) fn timeouts(connect_max: Duration) -> String {
+    let (connect, answer) = (connect_max.as_millis(), ANSWER_MAX.as_millis());
+    format!("connect_timeout={connect}ms&timeout={answer}ms")
+}
+
+/// `url` with more keys before its last one, the prefix.
+pub(super) fn with_keys(url: &str, keys: &str) -> String {
+    url.replace("prefix=", &format!("{keys}&prefix="))
 }
 
 fn prefix_of(address: &str) -> Result<&str> {

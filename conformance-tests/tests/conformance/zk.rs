@@ -34,6 +34,11 @@ impl Zk {
         }
     }
 
+    /// Each server alone, and an ensemble of the newest ZooKeeper.
+    pub(super) fn is_in_every_run(&self) -> bool {
+        !self.is_ensemble || matches!(self.flavour, Flavour::Newest)
+    }
+
     /// All variants.
     pub(super) fn all() -> impl Iterator<Item = Self> {
         Flavour::ALL.into_iter().flat_map(|flavour| {

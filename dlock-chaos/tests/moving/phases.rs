@@ -23,7 +23,7 @@ use super::{
     faults::Faults,
     figures::{Calm, pauses},
     fleet::{Ending, Fleet},
-    stores::{From, Side, Stores, TOKEN_BASE, Url},
+    stores::{Kind, Side, Stores, TOKEN_BASE, Url, of_seed},
 };
 
 /// The number of moves.
@@ -66,7 +66,7 @@ struct Move {
 
 async fn whole_move(seed: u64) -> Outcome {
     let mut moved = Move {
-        stores: Stores::start(from(seed)).await?,
+        stores: Stores::start(of_seed(seed)).await?,
         fleet: Fleet::new(seed),
         faults: Faults::new(seed),
         random: Random::new(seed.rotate_left(32)),
@@ -90,14 +90,6 @@ async fn whole_move(seed: u64) -> Outcome {
     moved.phase("all on the new store", &[Side::New]).await?;
     moved.fleet.end_all().await?;
     moved.judge(seed)
-}
-
-/// The direction of a move.
-fn from(seed: u64) -> From {
-    match seed % 2 {
-        1 => From::Redis,
-        _ => From::Etcd,
-    }
 }
 
 impl Move {
@@ -192,9 +184,9 @@ impl Move {
         let (calm, ever) = pauses(&facts, &self.calm);
         let _ = writeln!(
             io::stderr(),
-            "seed {seed}, from {:?}: {} grants {grants:?}, {} restarts, {} of them kills, {} faults, 0 violations; a name was free \
+            "seed {seed}, {:?}: {} grants {grants:?}, {} restarts, {} of them kills, {} faults, 0 violations; a name was free \
              for up to {calm:?} without faults, {ever:?} with them",
-            from(seed),
+            of_seed(seed),
             facts.grant_count(),
             self.fleet.restarts,
             self.fleet.kills,
@@ -250,7 +242,7 @@ fn violations(facts: &Facts) -> Outcome<(Vec<Violation>, Vec<Violation>)> {
 /// A worker with the old store alone is left at the switch: the checks find it.
 pub(crate) fn without_barrier() -> Outcome {
     support::run(MOVE_MAX, async {
-        let stores = Stores::start(From::Redis).await?;
+        let stores = Stores::start((Kind::Redis, Kind::Etcd)).await?;
         let mut fleet = Fleet::new(1);
         stores.steps().await?.start().await?;
         let both = fleet.start(&stores, Url::Both)?;

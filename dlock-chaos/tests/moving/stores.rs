@@ -1,12 +1,19 @@
 //! The two stores of a move, and the URLs of the programs.
 
+use std::time::Duration;
+
 use dlock::layers::migrate::{Steps, open_steps};
 use dlock_core::config::{BackendUrl, Config};
-use dlock_servers::{Program, etcd, redis};
+use dlock_servers::{etcd, mysql, redis, zk};
 use dlock_verify::support::Outcome;
+
+use super::protocol::TTL;
 
 /// Above all tokens of each store, as `dlock migrate plan` prints it.
 pub(crate) const TOKEN_BASE: u64 = 9_007_199_254_740_992;
+
+/// The tick of ZooKeeper: ten times shorter than stock, so that its sessions are as short as the ttl allows.
+const TICK: Duration = Duration::from_millis(200);
 
 /// The URL of a program: its step of the move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,11 +30,33 @@ pub(crate) enum Side {
     New,
 }
 
-/// Which store the locks move from.
+/// A kind of store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum From {
+pub(crate) enum Kind {
     Redis,
     Etcd,
+    Zk,
+    MySql,
+}
+
+/// The moves, by the remainder of their seed.
+const MOVES: [(Kind, Kind); 4] = [
+    (Kind::MySql, Kind::Redis),
+    (Kind::Redis, Kind::Etcd),
+    (Kind::Etcd, Kind::Redis),
+    (Kind::Redis, Kind::Zk),
+];
+
+/// The stores of the move with that seed: the old one, then the new one.
+pub(crate) fn of_seed(seed: u64) -> (Kind, Kind) {
+    let place = usize::try_from(seed % MOVES.len() as u64);
+    MOVES[place.unwrap_or_default()]
+}
+
+/// Whether this machine has the servers of the first move.
+pub(crate) fn available() -> Result<(), String> {
+    redis::Flavour::RedisStable.find()?;
+    etcd::Flavour::Stable.find().map(drop)
 }
 
 pub(crate) struct Stores {
@@ -38,28 +67,25 @@ pub(crate) struct Stores {
 enum Server {
     Redis(redis::Node),
     Etcd(etcd::Node),
+    Zk(zk::Node),
+    MySql(mysql::Node),
 }
 
-/// The programs of the two servers, if this machine has them.
-pub(crate) fn programs() -> Result<(Program, Program), String> {
-    let redis = redis::Flavour::RedisStable.find()?;
-    Ok((redis, etcd::Flavour::Stable.find()?))
+/// Does the same with a node of each kind.
+macro_rules! of_each {
+    ($server:expr, $node:ident => $done:expr) => {
+        match $server {
+            Server::Redis($node) => $done,
+            Server::Etcd($node) => $done,
+            Server::Zk($node) => $done,
+            Server::MySql($node) => $done,
+        }
+    };
 }
 
 impl Stores {
-    pub(crate) async fn start(from: From) -> Outcome<Self> {
-        let (redis, etcd) = programs()?;
-        // A restart keeps all locks, as one of etcd does.
-        let options = redis::Options {
-            persistence: redis::Persistence::AofAlways,
-            ..redis::Options::default()
-        };
-        let redis = Server::Redis(redis::Node::start(&redis, &options).await?);
-        let etcd = Server::Etcd(etcd::Node::start(&etcd, &etcd::Options::default()).await?);
-        let (old, new) = match from {
-            From::Redis => (redis, etcd),
-            From::Etcd => (etcd, redis),
-        };
+    pub(crate) async fn start((old, new): (Kind, Kind)) -> Outcome<Self> {
+        let (old, new) = tokio::try_join!(Server::start(old), Server::start(new))?;
         Ok(Self { old, new })
     }
 
@@ -84,38 +110,22 @@ impl Stores {
 
     /// Stops a store where it is (SIGSTOP).
     pub(crate) fn stop(&mut self, side: Side) -> Outcome {
-        let stopped = match self.server(side) {
-            Server::Redis(node) => node.stop(),
-            Server::Etcd(node) => node.stop(),
-        };
-        Ok(stopped?)
+        Ok(of_each!(self.server(side), node => node.stop())?)
     }
 
     /// Lets it go on (SIGCONT).
     pub(crate) fn resume(&mut self, side: Side) -> Outcome {
-        let resumed = match self.server(side) {
-            Server::Redis(node) => node.cont(),
-            Server::Etcd(node) => node.cont(),
-        };
-        Ok(resumed?)
+        Ok(of_each!(self.server(side), node => node.cont())?)
     }
 
     /// Kills a store, and starts it again with its data.
     pub(crate) async fn restart(&mut self, side: Side) -> Outcome {
-        let restarted = match self.server(side) {
-            Server::Redis(node) => node.restart().await,
-            Server::Etcd(node) => node.restart().await,
-        };
-        Ok(restarted?)
+        Ok(of_each!(self.server(side), node => node.restart().await)?)
     }
 
     /// Ends the old store for good.
     pub(crate) fn end_old(&mut self) -> Outcome {
-        let ended = match &mut self.old {
-            Server::Redis(node) => node.kill(),
-            Server::Etcd(node) => node.kill(),
-        };
-        Ok(ended?)
+        Ok(of_each!(&mut self.old, node => node.kill())?)
     }
 
     fn server(&mut self, side: Side) -> &mut Server {
@@ -127,10 +137,43 @@ impl Stores {
 }
 
 impl Server {
+    async fn start(kind: Kind) -> Outcome<Self> {
+        Ok(match kind {
+            Kind::Redis => {
+                // A restart keeps all locks, as one of etcd does.
+                let options = redis::Options {
+                    persistence: redis::Persistence::AofAlways,
+                    ..redis::Options::default()
+                };
+                let program = redis::Flavour::RedisStable.find()?;
+                Self::Redis(redis::Node::start(&program, &options).await?)
+            }
+            Kind::Etcd => {
+                let program = etcd::Flavour::Stable.find()?;
+                Self::Etcd(etcd::Node::start(&program, &etcd::Options::default()).await?)
+            }
+            Kind::Zk => {
+                let java = zk::Flavour::Newest.find()?;
+                Self::Zk(zk::Node::start(&java, &zk::Options::with_tick(TICK)).await?)
+            }
+            Kind::MySql => {
+                let (flavour, options) = (mysql::Flavour::MySqlNewest, mysql::Options::default());
+                Self::MySql(mysql::Node::start(flavour, &options).await?)
+            }
+        })
+    }
+
     fn url(&self) -> String {
+        let ttl = TTL.as_secs();
         match self {
-            Self::Redis(node) => format!("redis://{}?restart_guard=0s&ttl=2s", node.address()),
-            Self::Etcd(node) => format!("etcd://{}?ttl=2s", node.address()),
+            Self::Redis(node) => format!("redis://{}?restart_guard=0s&ttl={ttl}s", node.address()),
+            Self::Etcd(node) => format!("etcd://{}?ttl={ttl}s", node.address()),
+            Self::Zk(node) => {
+                let tick = TICK.as_millis();
+                format!("zk://{}?tick={tick}ms&ttl={ttl}s", node.address())
+            }
+            // Its locks end with it. After its start it grants none for as long as one may last.
+            Self::MySql(node) => format!("{}?restart_guard={ttl}s&ttl={ttl}s", node.url()),
         }
     }
 }

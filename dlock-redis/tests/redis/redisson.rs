@@ -20,6 +20,7 @@ use crate::{
 cases![
     a_lock_is_a_hash_as_redissons,
     locks_of_one_command_are_hashes_too,
+    the_latch_of_an_unlock_of_redisson_is_left_alone,
     a_waiter_is_woken_on_the_channel_of_redisson,
     a_lock_of_redisson_is_another_clients,
     a_lock_of_redisson_without_an_end_can_be_waited_for,
@@ -122,6 +123,23 @@ async fn a_lock_is_a_hash_as_redissons(program: Program) -> Outcome {
     }
     let record = node.command(&["GET", "{all}record"]).await?.text()?;
     assert!(record.starts_with("1-redisson "), "{record}");
+    until_clean(&node).await
+}
+
+/// An unlock that Redisson repeats finds the answer of the first one there, whoever has the lock now.
+async fn the_latch_of_an_unlock_of_redisson_is_left_alone(program: Program) -> Outcome {
+    const LATCH: &str = "redisson_unlock_latch:{a}:0b1f6a5c";
+    let node = start(&program, &[]).await?;
+    let locker = connect(node.address(), REDISSON).await?;
+    node.command(&["SET", LATCH, "1", "PX", MINUTE]).await?;
+    let held = take(&locker, "a").await?;
+    assert!(is_of(&fields(&node, "a").await?, &held));
+    held.renew().await?;
+    held.release().await?;
+    let latch = node.command(&["GET", LATCH]).await?.text()?;
+    let left = node.command(&["PTTL", LATCH]).await?.int()?;
+    assert!(latch == "1" && left > 0, "{latch} for {left} ms");
+    node.command(&["DEL", LATCH]).await?;
     until_clean(&node).await
 }
 

@@ -137,24 +137,25 @@ async fn a_leader_that_was_replaced_does_not_read_the_record_of_before(java: Jav
     let ensemble = Ensemble::start(&java, &quick()).await?;
     let former = ensemble.leader().await?;
     let slept = &ensemble.nodes()[former];
-    let others = ensemble.nodes().iter().enumerate();
-    let others: Vec<_> = others
-        .filter(|(index, _)| *index != former)
-        .map(|(_, node)| node)
-        .collect();
+    let nodes = ensemble.nodes().iter().enumerate();
+    let others = nodes.filter(|(index, _)| *index != former);
+    let others: Vec<_> = others.map(|(_, node)| node).collect();
     let backend = open(slept.address()).await?;
     let record_of_before = record(&backend)?;
     assert!(record_of_before.compare_and_set(None, "a").await?);
     slept.stop()?;
+    let mut elected = None;
     until("another one leads", async || {
-        let mut leads = false;
         for node in &others {
-            leads |= node.mode().await.is_ok_and(|mode| mode == "leader");
+            if node.mode().await.is_ok_and(|mode| mode == "leader") {
+                elected = Some(node.address());
+            }
         }
-        Ok(leads)
+        Ok(elected.is_some())
     })
     .await?;
-    let other = open(others[0].address()).await?;
+    // The third server may not have joined it yet.
+    let other = open(elected.ok_or("none leads")?).await?;
     assert!(record(&other)?.compare_and_set(Some("a"), "b").await?);
     let reading = async {
         // Sent when it goes on.

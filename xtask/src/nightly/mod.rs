@@ -8,18 +8,18 @@ mod pasted;
 use crate::{
     command::Tool,
     failure::{Failure, Result},
-    peers, setup,
+    features, peers, setup,
     step::{complain, step},
 };
 
 /// Random walks of each setting in the model of dlock-redis; 4,000 in every run of the tests.
 const MODEL_WALKS: &str = "1000000";
 
-/// Moves between Redis and etcd in the test of dlock-chaos, in both directions; one in every run of the tests.
-const MOVE_ROUNDS: &str = "10";
+/// Moves between stores in the test of dlock-chaos, three of each pair; one in every run of the tests.
+const MOVE_ROUNDS: &str = "12";
 
 /// Every fault of the layers, on real servers. The backends have runs of their own, as `cargo xtask chaos` says.
-const CHAOS: &str = "migrate quorum --grants 4000 --minutes 5";
+const CHAOS: &str = "migrate migrate-after quorum --grants 4000 --minutes 5";
 
 /// Kills of server and holder in the tests of dlock-mysql; one at each point in every run of the tests.
 const KILL_ROUNDS: &str = "50";
@@ -27,13 +27,16 @@ const KILL_ROUNDS: &str = "50";
 /// The name that these tests begin with.
 const KILL_TESTS: &str = "t69_tokens_grow_over_kills";
 
-/// Adds migrations between more stores and further quorums to the conformance suite.
-const ALL_PAIRS: &str = "DLOCK_TEST_ALL_PAIRS";
+/// Adds groups of older servers, migrations between more stores and further quorums to the conformance suite.
+const ALL_TARGETS: &str = "DLOCK_TEST_ALL_TARGETS";
 
-/// The beginning of the names of these targets.
+/// Parts of the names of targets that are groups of servers.
+const GROUPS: [&str; 3] = ["-sentinel::", "-cluster::", "-ensemble::"];
+
+/// The beginning of the names of migrations.
 const MIGRATIONS: &str = "migrate-";
 
-/// The beginning of the names of these targets.
+/// The beginning of the names of quorums.
 const QUORUMS: &str = "quorum-";
 
 /// A part of the run, by name.
@@ -42,12 +45,14 @@ type Part = (&'static str, fn() -> Result<()>);
 const PARTS: &[Part] = &[
     ("deny", advisories::rules),
     ("advisories", advisories::run),
+    ("features", features::each),
     ("packages", packages::build),
     ("doctests", packages::doctests),
     ("pasted", pasted::run),
     ("dist", dist::run),
     ("model", model),
     ("kills", kills),
+    ("groups", || GROUPS.into_iter().try_for_each(conformance)),
     ("migrations", || conformance(MIGRATIONS)),
     ("quorums", || conformance(QUORUMS)),
     ("moves", moves),
@@ -134,12 +139,12 @@ fn kills() -> Result<()> {
         .run()
 }
 
-/// The conformance suite on all targets whose names begin so.
+/// The conformance suite on all targets with this part of their names.
 fn conformance(targets: &str) -> Result<()> {
     Tool::cargo("test --quiet --package conformance-tests --test conformance --")
         .args([targets])
         .env("DLOCK_TEST_REQUIRE", "all")
-        .env(ALL_PAIRS, "yes")
+        .env(ALL_TARGETS, "yes")
         .run()
 }
 

@@ -118,7 +118,8 @@ impl Target for Remote {
     async fn link(&self, _: &str) -> Result<Link> {
         let no_proxy = |error| Error::new(ErrorKind::Internal, "no proxy").with_source(error);
         let proxy = Proxy::start(self.server).map_err(no_proxy)?;
-        Ok(Link::new(proxy.address().to_string(), proxy, ANSWER_MAX))
+        let address = proxy.address().to_string();
+        Ok(Link::new(address, vec![proxy], ANSWER_MAX))
     }
 
     fn tolerance(&self) -> Duration {

@@ -1,4 +1,4 @@
-//! `migrate`: locks in Redis and in etcd, before the switch of a move from one to the other.
+//! `migrate` and `migrate-after`: locks in Redis and in etcd, before and after the switch of a move.
 
 mod both;
 mod faults;
@@ -29,12 +29,20 @@ const TOKEN_BASE: u64 = 9_007_199_254_740_992;
 /// A Redis that has forgotten its locks grants nothing for so long: a little longer than the ttl, which is etcd's.
 const GUARD: Duration = Duration::from_millis(2_500);
 
-pub(super) struct Migrate;
+/// The moment of the move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Migrate {
+    BeforeSwitch,
+    AfterSwitch,
+}
 
 #[async_trait]
 impl Store for Migrate {
     fn name(&self) -> &'static str {
-        "migrate"
+        match self {
+            Self::BeforeSwitch => "migrate",
+            Self::AfterSwitch => "migrate-after",
+        }
     }
 
     fn in_ci(&self) -> bool {
@@ -46,6 +54,7 @@ impl Store for Migrate {
         let (new, mut logs) = etcd::start().await?;
         logs.push(old.process().directory().join("log"));
         let stores = Stores {
+            moment: *self,
             old_address: old.address(),
             old: Arc::new(Mutex::new(old)),
             new,
@@ -53,6 +62,11 @@ impl Store for Migrate {
         let config = Config::from_url(&stores.url(&stores.servers()))?;
         let steps = open_steps(&dlock::registry(), &config).await?;
         steps.start().await?;
+        if *self == Self::AfterSwitch {
+            // No program has the old store alone, so there is nothing to wait for.
+            let closed = steps.close().await?;
+            steps.switch_closed(&closed).await?;
+        }
         let target = Arc::new(stores);
         Ok(Started { target, logs })
     }
@@ -60,6 +74,7 @@ impl Store for Migrate {
 
 /// Both stores, which run.
 struct Stores {
+    moment: Migrate,
     old_address: SocketAddr,
     old: Arc<Mutex<Node>>,
     new: etcd::Servers,
@@ -68,7 +83,7 @@ struct Stores {
 #[async_trait]
 impl Target for Stores {
     fn store(&self) -> &str {
-        "migrate"
+        self.moment.name()
     }
 
     /// That of Redis first.
