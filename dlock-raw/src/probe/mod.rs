@@ -51,7 +51,8 @@ const WATCH_MIN: Duration = Duration::from_secs(1);
 /// # Errors
 ///
 /// `InvalidConfig` for a URL that dlock refuses, `Unavailable` and others if no server answers, also within
-/// [`PROBE_MAX`]. Of a store that is made of others, if none of these answers; a finding names each that does not. A refusal of a single request is no error: it is in [`Report::unknown`].
+/// [`PROBE_MAX`]. Of a store that is made of others, if none of these answers; a finding names each that does not. A
+/// refusal of a single request is no error: it is in [`Report::unknown`].
 ///
 /// # Cancel safety
 ///
