@@ -117,7 +117,7 @@ impl Target for Stores {
     }
 
     fn faults(&self) -> Vec<Arc<dyn Fault>> {
-        faults::all(&self.old, &self.new.members)
+        faults::all(self.moment, &self.old, &self.new.members)
     }
 
     fn ttl(&self) -> Duration {
