@@ -63,7 +63,7 @@ impl Store for Quorum {
         self.node.available()
     }
 
-    /// A minority may lose its data, and nobody notices.
+    /// A minority may lose its data without a loss, which is tested in dlock-layers.
     fn extras(&self) -> &[Extra] {
         &[Extra::Link, Extra::FailOver]
     }

@@ -126,7 +126,7 @@ async fn a_lock_is_a_hash_as_redissons(program: Program) -> Outcome {
     until_clean(&node).await
 }
 
-/// An unlock that Redisson repeats finds the answer of the first one there, whoever has the lock now.
+/// An unlock that Redisson repeats finds the answer of the first one there, also if another client has the lock now.
 async fn the_latch_of_an_unlock_of_redisson_is_left_alone(program: Program) -> Outcome {
     const LATCH: &str = "redisson_unlock_latch:{a}:0b1f6a5c";
     let node = start(&program, &[]).await?;

@@ -6,7 +6,7 @@ use dlock_servers::{etcd, redis};
 use dlock_verify::chaos::{Fault, client_side};
 use tokio::sync::Mutex;
 
-use super::{Migrate, both::Both};
+use super::{both::Both, moment::Migrate};
 use crate::{
     cluster::Members,
     faults::{of_cluster, of_servers},

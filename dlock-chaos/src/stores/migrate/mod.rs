@@ -2,6 +2,7 @@
 
 mod both;
 mod faults;
+mod moment;
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -18,6 +19,8 @@ use dlock_verify::{
 };
 use tokio::{process::Command, sync::Mutex};
 
+pub(super) use self::moment::Migrate;
+
 use super::{
     etcd, redis,
     store::{SMALL, Started, Store, connect, worker},
@@ -28,13 +31,6 @@ const TOKEN_BASE: u64 = 9_007_199_254_740_992;
 
 /// A Redis that has forgotten its locks grants nothing for so long: a little longer than the ttl, which is etcd's.
 const GUARD: Duration = Duration::from_millis(2_500);
-
-/// The moment of the move.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Migrate {
-    BeforeSwitch,
-    AfterSwitch,
-}
 
 #[async_trait]
 impl Store for Migrate {
