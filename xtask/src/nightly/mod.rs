@@ -31,7 +31,7 @@ const KILL_TESTS: &str = "t69_tokens_grow_over_kills";
 const ALL_TARGETS: &str = "DLOCK_TEST_ALL_TARGETS";
 
 /// Parts of the names of targets that are groups of servers.
-const GROUPS: [&str; 3] = ["-sentinel::", "-cluster::", "-ensemble::"];
+const GROUPS: [&str; 3] = ["sentinel::", "cluster::", "ensemble::"];
 
 /// The beginning of the names of migrations.
 const MIGRATIONS: &str = "migrate-";
