@@ -59,8 +59,9 @@ fn main() -> dlock_core::Result<ExitCode> {
         );
         let mysql = || mysql::MySql::new(Flavour::MySqlNewest);
         pair("redis-mysql", redis::Redis::newest, mysql, &mut targets);
+        pair("mysql-redis", mysql, redis::Redis::newest, &mut targets);
         let mariadb = || mysql::MySql::new(Flavour::MariaDbStable);
-        pair("mysql-redis", mariadb, redis::Redis::newest, &mut targets);
+        pair("mariadb-redis", mariadb, redis::Redis::newest, &mut targets);
         let files = file::Files::new()?;
         pair(
             "file-redis",
