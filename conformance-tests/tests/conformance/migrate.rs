@@ -26,7 +26,7 @@ pub(super) struct Migrate<O, N> {
 
 impl<O: Store, N: Store> Migrate<O, N> {
     pub(super) fn new(name: String, old: O, new: N, is_switched: bool) -> Self {
-        // What happens in the store that counts. Without its record no store grants a lock, so data are not lost.
+        // Of the store that counts. A loss of data would take the record, too, and none is granted without it.
         let counts = match is_switched {
             true => new.extras(),
             false => old.extras(),
@@ -124,13 +124,8 @@ impl<O: Store, N: Store> Store for Migrate<O, N> {
         servers
     }
 
-    fn linked_url(
-        &self,
-        (old, new): &Self::Servers,
-        addresses: &[SocketAddr],
-        prefix: &str,
-    ) -> String {
-        let (of_old, of_new) = addresses.split_at(self.old.linked(old).len());
+    fn linked_url(&self, (old, new): &Self::Servers, at: &[SocketAddr], prefix: &str) -> String {
+        let (of_old, of_new) = at.split_at(self.old.linked(old).len());
         Self::both(
             self.old.linked_url(old, of_old, prefix),
             &self.new.linked_url(new, of_new, prefix),

@@ -93,14 +93,9 @@ impl<A: Store, B: Store, C: Store> Store for Mixed<A, B, C> {
         .concat()
     }
 
-    fn linked_url(
-        &self,
-        servers: &Self::Servers,
-        addresses: &[SocketAddr],
-        prefix: &str,
-    ) -> String {
+    fn linked_url(&self, servers: &Self::Servers, at: &[SocketAddr], prefix: &str) -> String {
         let (a, b, c) = &self.nodes;
-        let (of_a, others) = addresses.split_at(a.linked(&servers.0).len());
+        let (of_a, others) = at.split_at(a.linked(&servers.0).len());
         let (of_b, of_c) = others.split_at(b.linked(&servers.1).len());
         url([
             a.linked_url(&servers.0, of_a, prefix),

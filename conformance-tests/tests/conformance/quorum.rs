@@ -103,13 +103,8 @@ impl Store for Quorum {
             .collect()
     }
 
-    fn linked_url(
-        &self,
-        servers: &Self::Servers,
-        addresses: &[SocketAddr],
-        prefix: &str,
-    ) -> String {
-        let url = self.url_of(servers, addresses, |node| self.node.url(node, prefix));
+    fn linked_url(&self, servers: &Self::Servers, at: &[SocketAddr], prefix: &str) -> String {
+        let url = self.url_of(servers, at, |node| self.node.url(node, prefix));
         with_keys(&url, &timeouts(self.connect_max()))
     }
 

@@ -85,15 +85,10 @@ pub(super) trait Store: Debug + Send + Sync + 'static {
         self.server(servers).into_iter().collect()
     }
 
-    /// The URL by which a client finds them at `addresses` instead, which are as many as [`linked`](Self::linked).
+    /// The URL by which a client finds them `at` other addresses, which are as many as [`linked`](Self::linked).
     /// Its time-outs are short.
-    fn linked_url(
-        &self,
-        servers: &Self::Servers,
-        addresses: &[SocketAddr],
-        prefix: &str,
-    ) -> String {
-        let Some(address) = addresses.first() else {
+    fn linked_url(&self, servers: &Self::Servers, at: &[SocketAddr], prefix: &str) -> String {
+        let Some(address) = at.first() else {
             return self.url(servers, prefix);
         };
         let url = self.url_at(servers, *address, prefix);
