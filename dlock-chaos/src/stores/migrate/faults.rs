@@ -6,7 +6,7 @@ use dlock_servers::{etcd, redis};
 use dlock_verify::chaos::{Fault, client_side};
 use tokio::sync::Mutex;
 
-use super::{both::Both, moment::Migrate};
+use super::{both::Both, moment::Moment};
 use crate::{
     cluster::Members,
     faults::{of_cluster, of_servers},
@@ -23,7 +23,7 @@ const NOT_OF_REDIS: [&str; 3] = ["flushall", "eviction", "put-back"];
 const NOT_AFTER_SWITCH: [&str; 2] = ["debug-sleep", "key-removed"];
 
 pub(super) fn all(
-    moment: Migrate,
+    moment: Moment,
     old: &Arc<Mutex<redis::Node>>,
     new: &Arc<Members<etcd::Node>>,
 ) -> Vec<Arc<dyn Fault>> {
@@ -33,7 +33,7 @@ pub(super) fn all(
     faults.extend(of_etcd::all(new));
     let of_redis = commands::all(old).into_iter().chain(keys::all(old));
     faults.extend(of_redis.filter(|fault| {
-        let matters = moment == Migrate::BeforeSwitch || !NOT_AFTER_SWITCH.contains(&fault.id());
+        let matters = moment == Moment::BeforeSwitch || !NOT_AFTER_SWITCH.contains(&fault.id());
         matters && !NOT_OF_REDIS.contains(&fault.id())
     }));
     faults

@@ -19,7 +19,7 @@ use dlock_verify::{
 };
 use tokio::{process::Command, sync::Mutex};
 
-pub(super) use self::moment::Migrate;
+pub(super) use self::moment::Moment;
 
 use super::{
     etcd, redis,
@@ -32,13 +32,12 @@ const TOKEN_BASE: u64 = 9_007_199_254_740_992;
 /// A Redis that has forgotten its locks grants nothing for so long: a little longer than the ttl, which is etcd's.
 const GUARD: Duration = Duration::from_millis(2_500);
 
+pub(super) struct Migrate(pub(super) Moment);
+
 #[async_trait]
 impl Store for Migrate {
     fn name(&self) -> &'static str {
-        match self {
-            Self::BeforeSwitch => "migrate",
-            Self::AfterSwitch => "migrate-after",
-        }
+        self.0.store()
     }
 
     fn in_ci(&self) -> bool {
@@ -50,7 +49,7 @@ impl Store for Migrate {
         let (new, mut logs) = etcd::start().await?;
         logs.push(old.process().directory().join("log"));
         let stores = Stores {
-            moment: *self,
+            moment: self.0,
             old_address: old.address(),
             old: Arc::new(Mutex::new(old)),
             new,
@@ -58,7 +57,7 @@ impl Store for Migrate {
         let config = Config::from_url(&stores.url(&stores.servers()))?;
         let steps = open_steps(&dlock::registry(), &config).await?;
         steps.start().await?;
-        if *self == Self::AfterSwitch {
+        if self.0 == Moment::AfterSwitch {
             // No program has the old store alone, so there is nothing to wait for.
             let closed = steps.close().await?;
             steps.switch_closed(&closed).await?;
@@ -70,7 +69,7 @@ impl Store for Migrate {
 
 /// Both stores, which run.
 struct Stores {
-    moment: Migrate,
+    moment: Moment,
     old_address: SocketAddr,
     old: Arc<Mutex<Node>>,
     new: etcd::Servers,
@@ -79,7 +78,7 @@ struct Stores {
 #[async_trait]
 impl Target for Stores {
     fn store(&self) -> &str {
-        self.moment.name()
+        self.moment.store()
     }
 
     /// That of Redis first.
