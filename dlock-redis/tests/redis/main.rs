@@ -31,6 +31,7 @@ mod pauses;
 mod proxied;
 mod records;
 mod redisson;
+mod redisson_faults;
 mod restarts;
 mod roles;
 mod rotation;
@@ -87,6 +88,7 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         pauses::trials,
         records::trials,
         redisson::trials,
+        redisson_faults::trials,
         restarts::trials,
         roles::trials,
         rotation::trials,
