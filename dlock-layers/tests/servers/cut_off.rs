@@ -12,7 +12,7 @@ use dlock_verify::proxy::{
 use crate::{
     program::Proxied,
     servers::Servers,
-    support::{LATE, Outcome, SOON, cases, refused, soon, taken_over},
+    support::{LATE, Outcome, SOON, cases, refused, soon, take, taken_over},
 };
 
 cases![
@@ -79,8 +79,7 @@ async fn t83_of_two_parts_of_a_network_only_the_larger_one_grants(program: Progr
         let refusal = refused(small.locker.try_acquire(name).await)?;
         assert_eq!(refusal.kind(), ErrorKind::Unavailable, "{name}: {refusal}");
     }
-    let free = large.locker.try_acquire("b").await?;
-    free.release().await?;
+    take(&large.locker, "b").await?.release().await?;
     let waiting = tokio::spawn(small.locker.acquire("a").into_future());
     between(Fault::None);
     guard.renew().await?;
