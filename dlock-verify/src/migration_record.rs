@@ -36,6 +36,7 @@ pub fn text() -> String {
         by: "1@a".to_owned(),
         other: "etcd://etcd-1".to_owned(),
         token_base: 0,
+        own_base: 0,
     };
     migration.to_string()
 }

@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     fn record(stage: MigrationStage, id: u8) -> Migration {
-        let text = format!("{stage} {id:032x} 1 1@a etcd://etcd-1 7");
+        let text = format!("{stage} {id:032x} 1 1@a etcd://etcd-1 7 0");
         text.parse().expect("a record")
     }
 

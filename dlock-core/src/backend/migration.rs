@@ -67,9 +67,10 @@ pub trait MigrationRecord: Send + Sync {
 ///     by: "4711@web-3".to_owned(),
 ///     other: "etcd://etcd-1".to_owned(),
 ///     token_base: 1_000_000,
+///     own_base: 0,
 /// };
 /// let text = migration.to_string();
-/// assert_eq!(text, "leaving 000000000000000000000000000000a1 1780000000000000 4711@web-3 etcd://etcd-1 1000000");
+/// assert_eq!(text, "leaving 000000000000000000000000000000a1 1780000000000000 4711@web-3 etcd://etcd-1 1000000 0");
 /// assert_eq!(text.parse::<Migration>()?, migration);
 /// # Ok::<(), dlock_core::Error>(())
 /// ```
@@ -91,6 +92,8 @@ pub struct Migration {
     pub other: String,
     /// The `token_base` of the new store, in all programs (K5).
     pub token_base: u64,
+    /// The `token_base` that this store had before the migration, in all programs (K5).
+    pub own_base: u64,
 }
 
 /// The stage of a migration in one of its two stores.
@@ -124,6 +127,15 @@ impl Migration {
     /// [`READ_VALID`](Self::READ_VALID), and room for clocks that run at different speeds.
     pub const CLOSE_WAIT: Duration = Duration::from_secs(31);
 
+    /// The least `token_base` with which this store may be used alone (K5).
+    #[must_use]
+    pub const fn base_alone(&self) -> u64 {
+        match self.stage {
+            MigrationStage::Arrived => self.token_base,
+            _ => self.own_base,
+        }
+    }
+
     /// Refuses a process that takes its locks in this store alone, with `token_base`, where that would make two holders
     /// or a token that is too small.
     ///
@@ -131,15 +143,15 @@ impl Migration {
     ///
     /// `InvalidConfig`, which says what to configure.
     pub fn check_alone(&self, token_base: u64) -> Result<()> {
-        let Self {
-            other,
-            token_base: least,
-            ..
-        } = self;
+        let (other, least) = (&self.other, self.base_alone());
         let why = match self.stage {
-            MigrationStage::Arrived if token_base < *least => format!(
+            MigrationStage::Arrived if token_base < least => format!(
                 "locks have moved to this store from {other}, and token_base={token_base} would make their tokens smaller: \
                  use token_base={least}"
+            ),
+            MigrationStage::Leaving | MigrationStage::Cancelled if token_base < least => format!(
+                "the tokens of this store have token_base={least}, and token_base={token_base} would make them smaller: use \
+                 token_base={least}"
             ),
             MigrationStage::Leaving | MigrationStage::Arrived | MigrationStage::Cancelled => {
                 return Ok(());
@@ -199,10 +211,11 @@ impl fmt::Display for Migration {
             by,
             other,
             token_base,
+            own_base,
         } = self;
         write!(
             f,
-            "{stage} {id} {since_unix_micros} {by} {other} {token_base}"
+            "{stage} {id} {since_unix_micros} {by} {other} {token_base} {own_base}"
         )
     }
 }
@@ -232,6 +245,7 @@ fn parse(text: &str) -> Option<Migration> {
         by: words.next()?.to_owned(),
         other: words.next().filter(|other| !other.is_empty())?.to_owned(),
         token_base: words.next()?.parse().ok()?,
+        own_base: words.next()?.parse().ok()?,
     })
 }
 
@@ -249,6 +263,7 @@ mod tests {
             by: "4711@web-3".to_owned(),
             other: "etcd://etcd-1?prefix=a%20b".to_owned(),
             token_base: BASE,
+            own_base: 0,
         }
     }
 
@@ -268,13 +283,15 @@ mod tests {
         for text in [
             "",
             "leaving",
-            &format!("gone {id} 1 1@a etcd://e 7"),
+            &format!("gone {id} 1 1@a etcd://e 7 0"),
             &format!("leaving {id} 1 1@a"),
-            &format!("leaving {id} 1 1@a  7"),
+            &format!("leaving {id} 1 1@a  7 0"),
             &format!("leaving {id} 1 1@a etcd://e"),
-            &format!("leaving {id} 1 1@a etcd://e x"),
-            &format!("leaving {id} x 1@a etcd://e 7"),
-            "leaving 7 1 1@a etcd://e 7",
+            &format!("leaving {id} 1 1@a etcd://e x 0"),
+            &format!("leaving {id} 1 1@a etcd://e 7"),
+            &format!("leaving {id} 1 1@a etcd://e 7 x"),
+            &format!("leaving {id} x 1@a etcd://e 7 0"),
+            "leaving 7 1 1@a etcd://e 7 0",
         ] {
             let error = text.parse::<Migration>().expect_err(text);
             assert_eq!(error.kind(), ErrorKind::InvalidConfig);
@@ -321,5 +338,24 @@ mod tests {
             );
         }
         assert!(at(MigrationStage::Leaving).check_alone(0).is_ok());
+    }
+
+    #[test]
+    fn a_store_that_has_had_a_token_base_needs_it_also_in_the_next_migration() {
+        for stage in [MigrationStage::Leaving, MigrationStage::Cancelled] {
+            let next = Migration {
+                token_base: BASE * 2,
+                own_base: BASE,
+                ..at(stage)
+            };
+            assert!(next.check_alone(BASE).is_ok());
+            let error = next.check_alone(0).expect_err("too small");
+            assert!(
+                error
+                    .to_string()
+                    .contains(&format!("use token_base={BASE}")),
+                "{error}"
+            );
+        }
     }
 }

@@ -81,7 +81,7 @@ impl Acquirer<'_> {
             .await?;
         let began = request.clock().now();
         let new = match self
-            .acquire_new(request, &watch, old.as_deref(), is_again)
+            .acquire_new(request, &watch, old.as_ref(), is_again)
             .await
         {
             Ok(Some(new)) => new,
@@ -121,7 +121,7 @@ impl Acquirer<'_> {
         &self,
         request: &AcquireRequest,
         watch: &Arc<Watch>,
-        old: Option<&Part>,
+        old: Option<&Arc<Part>>,
         is_again: bool,
     ) -> Result<Option<Arc<Part>>> {
         let reports = Arc::new(Reports::default());
@@ -153,7 +153,7 @@ impl Acquirer<'_> {
         nested: &Arc<AcquireRequest>,
         mut acquiring: Acquiring<'_>,
         watch: &Watch,
-        old: &Part,
+        old: &Arc<Part>,
         reports: &Reports,
     ) -> Result<Option<Result<Lease>>> {
         let is_waiting = request.wait != Wait::Never;
@@ -161,15 +161,19 @@ impl Acquirer<'_> {
             biased;
             answer = &mut acquiring => return Ok(Some(answer)),
             () = until_lost(old, watch) => Ok(None),
-            // Programs that use the old store alone must not wait for the new one.
-            () = reports.until_silent(NEW_ANSWER_MAX), if is_waiting => Err(()),
+            () = request.attempt.cancelled() => Err(Error::cancelled()),
+            () = reports.until_silent(NEW_ANSWER_MAX), if is_waiting => {
+                Err(self.of_new(silent(reports), request))
+            }
         };
         nested.cancel_nested();
-        // Polled to its end, as core does.
-        if let Ok(lease) = acquiring.await {
+        // Polled to its end, as core does. That may take as long as a request to the new store, and programs that use the
+        // old one alone must not wait for it.
+        let (answer, ()) = tokio::join!(acquiring, undo(request, [old.clone()]));
+        if let Ok(lease) = answer {
             undo(request, [Arc::new(self.part(nested, lease))]).await;
         }
-        instead.map_err(|()| self.of_new(silent(reports), request))
+        instead
     }
 
     fn of_new(&self, error: Error, request: &AcquireRequest) -> Error {

@@ -8,7 +8,7 @@ use dlock_core::{
 use super::{
     old_counts::OldCounts,
     refusals::is_swapped,
-    restore::is_lost,
+    restore::{is_lost, is_lost_after_switch},
     stores::{Store, other_base},
     switch::Switch,
 };
@@ -19,16 +19,30 @@ pub(super) async fn open(old: &Store, new: &Store) -> Result<Switch> {
     new.check_tokens()?;
     let sent = new.backend.clock().now();
     let (leaving, arriving) = tokio::try_join!(old.migration(), new.migration())?;
+    // An empty old store that does not count any more is passed over, as one that cannot be reached.
+    let is_passed_over = arriving
+        .as_ref()
+        .is_some_and(|new| is_lost_after_switch(leaving.as_ref(), new));
     let refuse = |(side, why): (Side, String)| {
         let store = match side {
             Side::From => old,
             Side::To => new,
         };
-        store.in_context(Error::new(ErrorKind::InvalidConfig, why))
+        let kind = match is_passed_over {
+            true => ErrorKind::Unavailable,
+            false => ErrorKind::InvalidConfig,
+        };
+        store.in_context(Error::new(kind, why))
     };
     let arriving = pair(leaving.as_ref(), arriving.as_ref(), new.token_base).map_err(refuse)?;
     if arriving.token_base != new.token_base {
-        return Err(new.in_context(other_base(new.token_base, arriving)));
+        return Err(new.in_context(other_base(new.token_base, arriving.token_base)));
+    }
+    if let Some(leaving) = leaving
+        .as_ref()
+        .filter(|leaving| leaving.own_base != old.token_base)
+    {
+        return Err(old.in_context(other_base(old.token_base, leaving.own_base)));
     }
     let old_counts = OldCounts::new(old.clone(), new.clone(), arriving.id);
     old_counts.found(leaving.as_ref(), Some(arriving), sent);

@@ -52,12 +52,14 @@ impl Steps {
         }
     }
 
-    /// Refuses another `token_base` than the migration was begun with.
-    pub(super) fn check_same_base(&self, old: &Migration) -> Result<()> {
-        if old.token_base == self.new.token_base {
-            return Ok(());
+    /// Refuses another `token_base` of a store than the migration was begun with; `old` is the record of the old store.
+    pub(super) fn check_same_bases(&self, old: &Migration) -> Result<()> {
+        for (store, begun_with) in [(&self.old, old.own_base), (&self.new, old.token_base)] {
+            if store.token_base != begun_with {
+                return Err(store.in_context(other_base(store.token_base, begun_with)));
+            }
         }
-        Err(self.new.in_context(other_base(self.new.token_base, old)))
+        Ok(())
     }
 
     /// Refuses the two stores of one migration in the wrong order.

@@ -49,14 +49,19 @@ impl Steps {
             return Err(self.other_origin(new));
         }
         if new.token_base != self.new.token_base {
-            let refusal = other_base(self.new.token_base, new);
+            let refusal = other_base(self.new.token_base, new.token_base);
             return Err(self.new.in_context(refusal));
         }
         // Both were not read in one moment: locks that move back change the new store first.
         if self.new.migration().await?.as_ref() != Some(new) {
             return Err(self.new.in_context(changed()));
         }
-        let left = self.record(MigrationStage::Left, new.id, &self.new_url);
+        let left = self.record(
+            MigrationStage::Left,
+            new.id,
+            &self.new_url,
+            self.old.token_base,
+        );
         self.old.advance(old, &left).await?;
         Ok(Some(left))
     }
@@ -71,7 +76,12 @@ impl Steps {
         if new.other != self.old_url {
             return Err(self.other_origin(new));
         }
-        let cancelled = self.record(MigrationStage::Cancelled, new.id, &self.old_url);
+        let cancelled = self.record(
+            MigrationStage::Cancelled,
+            new.id,
+            &self.old_url,
+            new.own_base,
+        );
         self.new.advance(Some(new), &cancelled).await?;
         Ok(true)
     }

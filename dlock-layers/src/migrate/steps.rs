@@ -96,7 +96,7 @@ impl Steps {
     /// # Errors
     ///
     /// `InvalidConfig` when one of the stores is in another migration, when both are the same store, and for a
-    /// `token_base` of the new one that is too small. `Denied`, before any change, where a record may not be written.
+    /// `token_base` of one of them that is too small. `Denied`, before any change, where a record may not be written.
     /// Others as [`status`](Self::status).
     ///
     /// # Cancel safety
@@ -110,10 +110,14 @@ impl Steps {
             None => AttemptId::random(),
             Some(found) => match found.stage {
                 // The locks came here by an earlier migration, or one was cancelled.
-                Cancelled | Arrived => AttemptId::random(),
+                Cancelled | Arrived => {
+                    let base = found.check_alone(self.old.token_base);
+                    base.map_err(|error| self.old.in_context(error))?;
+                    AttemptId::random()
+                }
                 // Begun with this new store.
                 Leaving if self.is_with_new(found, new.as_ref()) => {
-                    self.check_same_base(found)?;
+                    self.check_same_bases(found)?;
                     found.id
                 }
                 _ => return Err(self.not_startable(&self.old, found, new.as_ref())),
@@ -128,10 +132,10 @@ impl Steps {
         }
         // The first change of the old store would be left alone without the right to the second one.
         tokio::try_join!(self.old.check_writable(), self.new.check_writable())?;
-        let leaving = self.record(Leaving, id, &self.new_url);
+        let leaving = self.record(Leaving, id, &self.new_url, self.old.token_base);
         self.old.advance(old.as_ref(), &leaving).await?;
         if self.new.migration().await?.as_ref() == Some(&leaving) {
-            let cancelled = self.record(Cancelled, id, &self.new_url);
+            let cancelled = self.record(Cancelled, id, &self.new_url, leaving.own_base);
             self.old.advance(Some(&leaving), &cancelled).await?;
             let why = format!(
                 "both URLs lead to the same store: {} and {}",
@@ -139,7 +143,7 @@ impl Steps {
             );
             return Err(Error::new(ErrorKind::InvalidConfig, why));
         }
-        let arriving = self.record(Arriving, id, &self.old_url);
+        let arriving = self.record(Arriving, id, &self.old_url, own_base(new.as_ref()));
         self.new.advance(new.as_ref(), &arriving).await?;
         Ok(id)
     }
@@ -183,10 +187,10 @@ impl Steps {
                 let found = new.as_ref();
                 let of_other = found.filter(|new| new.id != old.id && new.stage != Cancelled);
                 let next = match of_other {
-                    None => Some(self.record(Cancelled, old.id, &self.old_url)),
+                    None => Some(self.record(Cancelled, old.id, &self.old_url, own_base(found))),
                     // The locks of that store moved away earlier, and it still says so.
                     Some(kept) if kept.stage == Left => {
-                        let left = self.record(Left, kept.id, &kept.other);
+                        let left = self.record(Left, kept.id, &kept.other, kept.own_base);
                         Some(Migration {
                             token_base: kept.token_base,
                             ..left
@@ -205,7 +209,7 @@ impl Steps {
         if old.stage == Cancelled {
             return Ok(());
         }
-        let cancelled = self.record(Cancelled, old.id, &self.new_url);
+        let cancelled = self.record(Cancelled, old.id, &self.new_url, old.own_base);
         self.old.advance(Some(old), &cancelled).await
     }
 
@@ -216,7 +220,14 @@ impl Steps {
         })
     }
 
-    pub(super) fn record(&self, stage: MigrationStage, id: AttemptId, other: &str) -> Migration {
+    /// A record with the URL of the `other` store, in a store whose own `token_base` is `own_base`.
+    pub(super) fn record(
+        &self,
+        stage: MigrationStage,
+        id: AttemptId,
+        other: &str,
+        own_base: u64,
+    ) -> Migration {
         let this = Holder::this_process();
         Migration {
             stage,
@@ -229,6 +240,12 @@ impl Steps {
             ),
             other: other.to_owned(),
             token_base: self.new.token_base,
+            own_base,
         }
     }
+}
+
+/// The own `token_base` of the new store, as its last record has it: before its first migration no lock counted there.
+pub(super) fn own_base(new: Option<&Migration>) -> u64 {
+    new.map_or(0, |new| new.own_base)
 }

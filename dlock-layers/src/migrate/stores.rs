@@ -76,11 +76,11 @@ impl Store {
     }
 }
 
-/// The refusal of a `token_base` that is not the one of the migration (K5).
-pub(super) fn other_base(token_base: u64, of: &Migration) -> Error {
+/// The refusal of a `token_base` that is not the one of the store in the migration (K5).
+pub(super) fn other_base(token_base: u64, begun_with: u64) -> Error {
     let why = format!(
-        "this migration was begun with token_base={}, and token_base={token_base} is given; all programs need the first one",
-        of.token_base
+        "this migration was begun with token_base={begun_with}, and token_base={token_base} is given; all programs need the \
+         first one"
     );
     Error::new(ErrorKind::InvalidConfig, why)
 }

@@ -9,7 +9,7 @@ use dlock_core::{
 
 use super::{
     closing::{Closed, Closing},
-    steps::Steps,
+    steps::{Steps, own_base},
     stores::changed,
 };
 
@@ -90,11 +90,12 @@ impl Steps {
         let Closing { id, old, new } = closing;
         if !has_arrived {
             // The one moment of the switch.
-            let arrived = self.record(Arrived, id, &self.old_url);
+            let own_base = own_base(new.as_ref());
+            let arrived = self.record(Arrived, id, &self.old_url, own_base);
             self.new.advance(new.as_ref(), &arrived).await?;
         }
         if old.stage != Left {
-            let left = self.record(Left, id, &self.new_url);
+            let left = self.record(Left, id, &self.new_url, old.own_base);
             self.old.advance(Some(&old), &left).await?;
         }
         Ok(())
@@ -122,12 +123,12 @@ impl Steps {
         if !self.is_with_new(old, new) {
             return Err(self.none(&status));
         }
-        self.check_same_base(old)?;
+        self.check_same_bases(old)?;
         let id = old.id;
         let of_this = new.filter(|new| new.id == id);
         let old = match (old.stage, of_this.map(|new| new.stage)) {
             (Leaving, Some(Arriving)) => {
-                let closed = self.record(Closed, id, &self.new_url);
+                let closed = self.record(Closed, id, &self.new_url, old.own_base);
                 self.old.advance(Some(old), &closed).await?;
                 closed
             }

@@ -68,7 +68,7 @@ fn named_by(need: usize, found: &[Holder]) -> Option<Holder> {
     let same = by_attempt(found)
         .into_values()
         .find(|same| same.len() >= need)?;
-    // The largest token of its nodes is that of the lock.
+    // That of the lock, or above it if a node took part again later, with a token of its own.
     let token = same.iter().filter_map(|holder| holder.token).max();
     let mut remaining: Vec<_> = same
         .iter()

@@ -22,10 +22,19 @@ fn of(url: &BackendUrl) -> Vec<String> {
             }
         };
     }
+    // Sentinels watch several masters, each by a name.
+    let master = match url.scheme() {
+        "redis-sentinel" | "rediss-sentinel" => url.path().trim_start_matches('/'),
+        _ => "",
+    };
+    let master = match master.split('/').next() {
+        Some(name) if !name.is_empty() => format!("/{name}"),
+        _ => String::new(),
+    };
     let server = |host: &Host| {
         let name = host.name.to_ascii_lowercase();
         match host.port.or_else(|| default_port(url.scheme())) {
-            Some(port) => format!("{name}:{port}"),
+            Some(port) => format!("{name}:{port}{master}"),
             None => name,
         }
     };
@@ -64,5 +73,15 @@ mod tests {
         assert_eq!(of("file:/a", "file:/a?prefix=x"), same("file:/a"));
         assert_eq!(of("zk://a", "zks://A:2181"), same("a:2181"));
         assert_eq!(of("file:/a/b", "file:/a//b/"), same("file:/a/b"));
+        assert_eq!(of("redis-sentinel://s/a", "redis-sentinel://s/b"), None);
+        let main = same("s:26379/main");
+        assert_eq!(
+            of("redis-sentinel://s/main/1", "redis-sentinel://s/main"),
+            main
+        );
+        assert_eq!(
+            of("redis-sentinel://r,s/main", "redis-sentinel://s/main"),
+            main
+        );
     }
 }

@@ -140,7 +140,18 @@ async fn other_steps_lead_to_the_switch() -> Result<()> {
     let opened = MigrateLock::open(old, new).await;
     assert_eq!(
         refused(opened, "run \"dlock migrate switch FROM TO\" again"),
-        invalid
+        ErrorKind::Unavailable
     );
     Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn programs_start_without_it() -> Result<()> {
+    let stores = lost().await?;
+    let url = Config::from_url("migrate:?from=old:&to=new:%3Ftoken_base=1000000")?;
+    let locks = registry(&stores).connect(&url).await?;
+    let guard = locks.acquire("a").await?;
+    assert!(guard.token().get() > TOKEN_BASE);
+    assert!(stores.old.names().is_empty() && !stores.new.names().is_empty());
+    guard.release().await
 }

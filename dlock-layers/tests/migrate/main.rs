@@ -3,6 +3,7 @@
 mod advice;
 mod faults;
 mod gone_record;
+mod late_answers;
 mod lost_record;
 mod moved;
 mod new_store;

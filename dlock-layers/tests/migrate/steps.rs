@@ -3,11 +3,12 @@
 use dlock_core::{
     AttemptId, ErrorKind, Result,
     backend::{Migration, MigrationRecord as _, MigrationStage},
+    config::Config,
     memory::{Fault, Memory, Operation},
 };
-use dlock_layers::migrate::{Steps, Store};
+use dlock_layers::migrate::{MigrateLock, Steps, Store};
 
-use crate::support::{Stores, record, refused, set};
+use crate::support::{Stores, TOKEN_BASE, record, refused, registry, set};
 
 async fn stages(stores: &Stores) -> Result<(Option<MigrationStage>, Option<MigrationStage>)> {
     let status = stores.steps()?.status().await?;
@@ -121,10 +122,14 @@ async fn a_migration_is_cancelled_before_its_switch_only() -> Result<()> {
 #[tokio::test(start_paused = true)]
 async fn locks_move_on_and_back() -> Result<()> {
     let (a, b) = (Memory::new(), Memory::new());
-    let steps = |from: &Memory, to: &Memory| {
-        let (old, new) = (Store::new(from.clone(), 0), Store::new(to.clone(), 1));
+    let with_base = |from: &Memory, base: u64, to: &Memory| {
+        let (old, new) = (
+            Store::new(from.clone(), base),
+            Store::new(to.clone(), base + 1),
+        );
         Steps::new(old, new, "redis://db-1", "etcd://etcd-1")
     };
+    let steps = |from: &Memory, to: &Memory| with_base(from, 0, to);
     steps(&a, &b)?.start().await?;
     let early = steps(&b, &a)?.start().await;
     assert_eq!(
@@ -136,8 +141,46 @@ async fn locks_move_on_and_back() -> Result<()> {
     let third = steps(&Memory::new(), &b)?.start().await;
     assert_eq!(refused(third, "arriving since"), ErrorKind::InvalidConfig);
     steps(&a, &b)?.switch().await?;
-    steps(&b, &a)?.start().await?;
-    steps(&b, &a)?.switch().await?;
+    let back = with_base(&b, 1, &a)?;
+    back.start().await?;
+    back.switch().await
+}
+
+/// Its tokens would be smaller than those of the grants before (K5).
+#[tokio::test(start_paused = true)]
+async fn the_old_store_has_the_token_base_with_which_its_locks_arrived() -> Result<()> {
+    let invalid = ErrorKind::InvalidConfig;
+    let (stores, third) = (Stores::started().await?, Memory::new());
+    stores.steps()?.switch().await?;
+    let side = |base: u64| Store::new(stores.new.clone(), base);
+    let next = || Store::new(third.clone(), TOKEN_BASE * 2);
+    let steps = |base: u64| Steps::new(side(base), next(), "etcd://etcd-1", "redis://db-3");
+    let use_base = format!("use token_base={TOKEN_BASE}");
+    assert_eq!(refused(steps(0)?.start().await, &use_base), invalid);
+    steps(TOKEN_BASE)?.start().await?;
+    let begun_with = format!("begun with token_base={TOKEN_BASE}");
+    for base in [0, TOKEN_BASE + 1] {
+        for step in [
+            steps(base)?.start().await.map(drop),
+            steps(base)?.switch().await,
+        ] {
+            assert_eq!(refused(step, &begun_with), invalid);
+        }
+        let both = MigrateLock::open(side(base), next()).await;
+        assert_eq!(refused(both, &begun_with), invalid);
+    }
+    // Also for programs with this store alone, during the migration and after its end.
+    let alone = async |url: &str| {
+        let url = Config::from_url(url)?;
+        registry(&stores).connect(&url).await.map(drop)
+    };
+    for is_cancelled in [false, true] {
+        if is_cancelled {
+            steps(TOKEN_BASE)?.cancel().await?;
+        }
+        assert_eq!(refused(alone("new:").await, &use_base), invalid);
+        alone("new:?token_base=1000000").await?;
+    }
     Ok(())
 }
 

@@ -126,6 +126,7 @@ pub(crate) fn record(stage: MigrationStage, id: AttemptId) -> Migration {
         by: "1@a".to_owned(),
         other: "etcd://etcd-1".to_owned(),
         token_base: TOKEN_BASE,
+        own_base: 0,
     }
 }
 

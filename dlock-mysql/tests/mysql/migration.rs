@@ -195,6 +195,7 @@ async fn an_account_of_an_earlier_release_connects_until_a_migration_begins(
         by: "1@a".to_owned(),
         other: "etcd://etcd-1".to_owned(),
         token_base: 0,
+        own_base: 0,
     };
     let text = migration.to_string();
     assert!(record(&operator)?.compare_and_set(None, &text).await?);
