@@ -34,8 +34,8 @@ impl MigrateLock {
     /// # Errors
     ///
     /// `InvalidConfig` if the records of the stores are not those of one migration in this direction. `Unsupported` if
-    /// one of the stores cannot keep a record, or its tokens do not grow. `Unavailable`, `Denied` and others as they
-    /// come: both stores are needed here.
+    /// one of the stores cannot keep a record, or its tokens do not grow. `Unavailable` also if the old store has lost its
+    /// record after the switch. `Denied` and others as they come: both stores are needed here.
     ///
     /// # Cancel safety
     ///
@@ -52,7 +52,7 @@ impl MigrateLock {
     /// Opens the new store alone, if its record says that it counts: then the old one does not count any more. `why` is
     /// the error of the old one, which is returned before the switch.
     pub(super) async fn open_without_old(new: Store, why: Error) -> Result<Self> {
-        let Ok(Some(id)) = stores::arrived(&new).await else {
+        let Some(id) = stores::arrived(&new).await? else {
             return Err(why);
         };
         tracing::warn!(error = %why, "the old store cannot be opened; its locks do not count any more");

@@ -85,14 +85,17 @@ pub(super) fn other_base(token_base: u64, begun_with: u64) -> Error {
     Error::new(ErrorKind::InvalidConfig, why)
 }
 
-/// The migration that has made this store the one that counts, if one has.
+/// The migration that has made this store the one that counts, if one has. Another `token_base` than its own is refused.
 pub(super) async fn arrived(new: &Store) -> Result<Option<AttemptId>> {
     new.check_tokens()?;
     let found = new.migration().await?;
-    Ok(found
-        .filter(|found| found.stage == MigrationStage::Arrived)
-        .filter(|found| found.token_base == new.token_base)
-        .map(|found| found.id))
+    let Some(found) = found.filter(|found| found.stage == MigrationStage::Arrived) else {
+        return Ok(None);
+    };
+    if found.token_base != new.token_base {
+        return Err(new.in_context(other_base(new.token_base, found.token_base)));
+    }
+    Ok(Some(found.id))
 }
 
 impl Store {

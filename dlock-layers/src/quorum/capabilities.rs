@@ -65,6 +65,7 @@ pub(super) fn fits(quorum: &Capabilities, store: &dyn DistributedLock) -> Result
     let with_it = capabilities(&[*quorum, own], true);
     let is_bounded = with_it.ttl_min <= quorum.ttl_min
         && with_it.ttl_max >= quorum.ttl_max
+        && with_it.expiry == quorum.expiry
         && with_it.held_max.unwrap_or(u32::MAX) >= quorum.held_max.unwrap_or(u32::MAX);
     let counts = own.fencing == Fencing::Growing && store.token_counter().is_some();
     if is_bounded && (counts || quorum.fencing == Fencing::None) {

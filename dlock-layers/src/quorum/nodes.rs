@@ -6,7 +6,8 @@ use std::{
 };
 
 use dlock_core::{
-    Capabilities, Clock, Error, ErrorKind, Result, backend::DistributedLock, toolkit::Lock,
+    Capabilities, Clock, Error, ErrorKind, Result, backend::DistributedLock, config::ConnectFuture,
+    toolkit::Lock,
 };
 use tokio::{sync::Notify, task::JoinSet, time::timeout};
 
@@ -171,14 +172,16 @@ fn named(labels: &[&str]) -> String {
 /// Opens the store of a node, again and again until that succeeds or the quorum is gone.
 async fn open_until_done(
     slot: Weak<Slot>,
-    open: Box<dyn Fn() -> dlock_core::config::ConnectFuture + Send + Sync>,
+    open: Box<dyn Fn() -> ConnectFuture + Send + Sync>,
     joint: Arc<Joint>,
 ) {
     loop {
-        let opened = timeout(OPEN_MAX, open()).await.unwrap_or_else(|_| {
-            let why = format!("the node could not be opened in {OPEN_MAX:?}");
-            Err(Error::new(ErrorKind::Unavailable, why))
-        });
+        let opened = timeout(OPEN_MAX, in_a_task(open()))
+            .await
+            .unwrap_or_else(|_| {
+                let why = format!("the node could not be opened in {OPEN_MAX:?}");
+                Err(Error::new(ErrorKind::Unavailable, why))
+            });
         let Some(slot) = slot.upgrade() else { return };
         let refused = match opened {
             Ok(store) => accept(&slot, store.into(), &joint).await,
@@ -200,6 +203,19 @@ async fn open_until_done(
         }
         drop(slot);
         tokio::time::sleep(OPEN_AGAIN_AFTER).await;
+    }
+}
+
+/// Opens a store in a task of its own: a store that panics fails alone.
+async fn in_a_task(opening: ConnectFuture) -> Result<Box<dyn DistributedLock>> {
+    let mut task = JoinSet::new();
+    task.spawn(opening);
+    match task.join_next().await {
+        Some(Ok(opened)) => opened,
+        _ => {
+            let why = "the store panicked while it was opened";
+            Err(Error::new(ErrorKind::Internal, why))
+        }
     }
 }
 

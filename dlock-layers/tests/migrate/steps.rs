@@ -146,7 +146,7 @@ async fn locks_move_on_and_back() -> Result<()> {
     back.switch().await
 }
 
-/// Its tokens would be smaller than those of the grants before (K5).
+/// Without it tokens would be smaller than before (K5).
 #[tokio::test(start_paused = true)]
 async fn the_old_store_has_the_token_base_with_which_its_locks_arrived() -> Result<()> {
     let invalid = ErrorKind::InvalidConfig;

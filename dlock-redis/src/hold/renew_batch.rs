@@ -14,11 +14,11 @@ use crate::{
 /// The bound on a batch: the server does nothing else during its command.
 const SIZE_MAX: usize = 500;
 
-/// A renewal is hedged after this part of its ttl: it is due when at least two thirds are left, so there is
-/// time for both requests,
+/// A renewal is hedged after this part of its ttl: it is due when at least two thirds are left, so there is time for
+/// both requests.
 const HEDGE_PART: u32 = 8;
 
-/// but not sooner than this: a short ttl on a slow network would cost a connection for each renewal.
+/// No renewal is hedged sooner: a short ttl on a slow network would cost a connection for each renewal.
 const HEDGE_AFTER_MIN: Duration = Duration::from_millis(100);
 
 /// Sends renewals.
@@ -67,18 +67,17 @@ async fn renew(router: &Router, items: &[RenewItem]) -> Result<Vec<Result<RenewO
     };
     let hedge_after = Some(hedge_after(items));
     let reply = router.send(Call::Renew(call), hedge_after).await?;
-    let outcomes = call.parse(reply.value.clone())?;
+    let mut outcomes = call.parse(reply.value.clone())?;
+    let is_held = |outcome: &Result<RenewOutcome>| matches!(outcome, Ok(RenewOutcome::Held));
     // A renewal that a failover would forget does not count.
-    let replicated = if outcomes.contains(&RenewOutcome::Held) {
-        wait_for_replicas(&reply, &router.options).await
-    } else {
-        Ok(())
-    };
-    let outcomes = outcomes.into_iter().map(|outcome| match &replicated {
-        Err(error) if outcome == RenewOutcome::Held => Err(error.duplicate()),
-        _ => Ok(outcome),
-    });
-    Ok(outcomes.collect())
+    if outcomes.iter().any(is_held)
+        && let Err(error) = wait_for_replicas(&reply, &router.options).await
+    {
+        for outcome in outcomes.iter_mut().filter(|outcome| is_held(outcome)) {
+            *outcome = Err(error.duplicate());
+        }
+    }
+    Ok(outcomes)
 }
 
 /// The time after which renewals are sent on a second connection, too, for any `timeout` that the user has set.

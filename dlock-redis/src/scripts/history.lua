@@ -5,7 +5,11 @@
 -- Returns the time in microseconds, the record that was found, the record that counts now, and 1 if this call
 -- has begun it. If the record is of another layout, it returns the first two only.
 local call = redis.pcall
-local layout, stage, least = ARGV[1], promotion(), tonumber(ARGV[4])
+local layout, least = ARGV[1], tonumber(ARGV[4])
+local stage, refused = promotion()
+if refused then
+  return redis.error_reply(refused)
+end
 local run = ARGV[2] .. stage
 local now = redis.call('TIME')
 local micros = string.format('%.0f', now[1] * 1000000 + now[2])

@@ -11,7 +11,7 @@ use redis::{Cmd, RedisWrite as _, Value};
 use crate::{
     errors,
     keys::{Format, Keys},
-    scripts::script::{Form, LockScript, NUMBER_MAX, Script, millis},
+    scripts::script::{Form, LockScript, NUMBER_MAX, Script, items, millis},
 };
 
 static RENEW: LazyLock<LockScript> = LazyLock::new(|| LockScript {
@@ -71,16 +71,18 @@ impl RenewCall<'_> {
     }
 
     /// The outcome of each lock.
-    pub(crate) fn parse(&self, reply: Value) -> Result<Vec<RenewOutcome>> {
-        let found: Vec<i64> = redis::from_redis_value(reply).map_err(errors::unexpected_reply)?;
-        if found.len() != self.items.len() {
-            return Err(errors::unexpected_reply("a reply of another length"));
-        }
-        let outcomes = found.into_iter().map(|found| match found {
-            1 => RenewOutcome::Held,
-            0 => RenewOutcome::Gone,
-            _ => RenewOutcome::Taken,
-        });
-        Ok(outcomes.collect())
+    pub(crate) fn parse(&self, reply: Value) -> Result<Vec<Result<RenewOutcome>>> {
+        let items = items(reply, self.items.len())?;
+        Ok(items.into_iter().map(renewed).collect())
+    }
+}
+
+fn renewed(item: Value) -> Result<RenewOutcome> {
+    match item {
+        Value::Int(1) => Ok(RenewOutcome::Held),
+        Value::Int(0) => Ok(RenewOutcome::Gone),
+        Value::Int(_) => Ok(RenewOutcome::Taken),
+        // Unknown, not lost (K3).
+        other => Err(errors::of_item(&other)),
     }
 }

@@ -16,6 +16,7 @@ cases![
     k04_an_acquire_that_is_denied_in_its_middle_leaves_no_lock,
     k06_a_user_without_permission_to_subscribe_is_denied,
     k13_a_refused_subscription_harms_no_other,
+    k03_a_renewal_that_may_not_read_is_no_loss,
     a_user_without_permission_for_a_database_is_denied,
 ];
 
@@ -68,6 +69,25 @@ async fn k04_an_acquire_that_is_denied_in_its_middle_leaves_no_lock(program: Pro
         until_clean(&node).await?;
     }
     Ok(())
+}
+
+/// Nothing is known of the lock then, so it is held until its deadline, and longer if the permission comes back.
+async fn k03_a_renewal_that_may_not_read_is_no_loss(program: Program) -> Outcome {
+    let node = start(&program, &[]).await?;
+    let locker = connect_as_user(&node, &[]).await?;
+    let held = take(&locker, "a").await?;
+    for command in ["get", "pexpire"] {
+        node.command(&["ACL", "SETUSER", "shop", &format!("-{command}")])
+            .await?;
+        let error = refused(held.renew().await)?;
+        assert_eq!(error.kind(), ErrorKind::Denied, "{command}: {error}");
+        assert!(held.is_held(), "{command}");
+        node.command(&["ACL", "SETUSER", "shop", &format!("+{command}")])
+            .await?;
+        held.renew().await?;
+    }
+    held.release().await?;
+    until_clean(&node).await
 }
 
 async fn k06_a_user_without_permission_to_subscribe_is_denied(program: Program) -> Outcome {
