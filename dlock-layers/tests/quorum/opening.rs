@@ -49,6 +49,25 @@ async fn enough_nodes_open_a_quorum_and_the_others_come_later() -> Result<()> {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_node_that_panics_while_it_is_opened_is_one_that_is_down() -> Result<()> {
+    let nodes = Nodes::new(3);
+    let (up, down) = (Arc::new(true.into()), Arc::new(false.into()));
+    let all = || {
+        [
+            Node::opened_by(|| Box::pin(async { panic!("a defect of the store") })),
+            node(&nodes.0[1], &up),
+        ]
+    };
+    let enough = all().into_iter().chain([node(&nodes.0[2], &up)]);
+    let locks = program_of(enough, &QuorumOptions::new()).await?;
+    locks.acquire("a").await?.release().await?;
+    let too_few = all().into_iter().chain([node(&nodes.0[2], &down)]);
+    let opened = QuorumLock::open(too_few, &QuorumOptions::new()).await;
+    refused(opened, "1 of 3 nodes can be reached");
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
 async fn too_few_nodes_open_no_quorum() -> Result<()> {
     let nodes = Nodes::new(3);
     let (up, down) = (Arc::new(true.into()), Arc::new(false.into()));
