@@ -31,7 +31,7 @@ pub struct Records {
 /// use dlock_layers::migrate::since;
 ///
 /// let id = "000000000000000000000000000000a1";
-/// let record: Migration = format!("left {id} 1780000000000000 1@a etcd://etcd-1 0").parse()?;
+/// let record: Migration = format!("left {id} 1780000000000000 1@a etcd://etcd-1 7 0").parse()?;
 /// assert_eq!(since(&record), "2026-05-28T20:26:40Z");
 /// # Ok::<(), dlock_core::Error>(())
 /// ```
