@@ -13,7 +13,7 @@ use std::time::Duration;
 use dlock::{
     ErrorKind,
     config::{Config, Registry, Settings},
-    layers::migrate::{Migration, MigrationStage, Steps, open_steps, read_records},
+    layers::migrate::{Migration, MigrationStage, Status, Steps, open_steps, read_records},
 };
 use tokio::time::sleep;
 
@@ -26,7 +26,12 @@ use crate::{
         args::Global,
         migrate::{Migrate, Step, Stores},
     },
-    migrate::{next::CLOSED, old_alone::OldAlone, plan::Plan, status::Shown},
+    migrate::{
+        next::{CLOSED, next},
+        old_alone::OldAlone,
+        plan::Plan,
+        status::Shown,
+    },
 };
 
 /// How long `check` waits for its lock: another one may check, too.
@@ -92,9 +97,20 @@ async fn take(
     let status = steps.status().await?;
     let mut shown = Shown::of(&status);
     if matches!(step, Step::Check(_)) {
+        refuse_lost(&status)?;
         shown.old_alone = old_alone(registry, config, status.old.as_ref()).await;
     }
     show(&shown, is_json)
+}
+
+/// Refuses an old store that has lost its record after the switch. Programs start without it.
+fn refuse_lost(status: &Status) -> Result<(), Failure> {
+    let id = |record: &Option<Migration>| record.as_ref().map(|record| record.id);
+    if id(&status.old) == id(&status.new) {
+        return Ok(());
+    }
+    let next = next(Ok(status.old.as_ref()), Ok(status.new.as_ref()));
+    Err(Failure::usage(next.text))
 }
 
 /// The holders in the old store alone, whose record is `old`; `None` if it does not matter.

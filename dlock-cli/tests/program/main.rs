@@ -13,6 +13,7 @@ mod hints;
 mod inspect;
 mod loss;
 mod migrate;
+mod migrate_holders;
 mod not_named;
 mod quorum;
 mod run;

@@ -2,21 +2,21 @@
 
 use std::{fs, thread, time::Duration};
 
-use crate::support::{Program, Store};
+use crate::support::Store;
 
 /// Above the tokens of files.
 const BASE: &str = "token_base=9007199254740992";
 
 /// The old store, and the URLs of the new one and of both.
-struct Move {
-    store: Store,
-    old: String,
+pub(crate) struct Move {
+    pub(crate) store: Store,
+    pub(crate) old: String,
     new: String,
-    both: String,
+    pub(crate) both: String,
 }
 
 impl Move {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let store = Store::new();
         let folder = store.file("new");
         fs::create_dir(&folder).expect("directory");
@@ -31,14 +31,14 @@ impl Move {
     }
 
     /// Exit code, stdout and stderr of a step.
-    fn step(&self, words: &[&str]) -> (Option<i32>, String, String) {
+    pub(crate) fn step(&self, words: &[&str]) -> (Option<i32>, String, String) {
         let (step, options) = words.split_first().expect("a step");
         let mut arguments = vec!["migrate", *step, &self.old, &self.new];
         arguments.extend(options);
         self.bare(&arguments)
     }
 
-    fn bare(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
+    pub(crate) fn bare(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
         let output = self.store.bare(arguments).output().expect("dlock starts");
         let (out, err) = (text(output.stdout), text(output.stderr));
         (output.status.code(), out, err)
@@ -283,6 +283,14 @@ fn an_old_store_that_is_empty_after_the_switch_gets_its_record_again() {
         out.contains("next: dlock migrate switch, once more"),
         "{out}"
     );
+    // Programs start without it, and a check says what is wrong.
+    all.token(&all.both).expect("the new store counts");
+    let (code, _, err) = all.step(&["check"]);
+    assert_eq!(code, Some(64), "{err}");
+    assert!(
+        err.contains("next: dlock migrate switch, once more"),
+        "{err}"
+    );
     let (code, _, err) = all.step(&["switch", "--no-others"]);
     assert_eq!(code, Some(0), "{err}");
     let refused = all.token(&all.old).expect_err("it is left");
@@ -316,88 +324,6 @@ fn a_way_back_says_what_programs_must_not_have() {
     let (code, _, err) = all.bare(&["migrate", "start", &all.new, &with_base(&all.old)]);
     assert_eq!(code, Some(0), "{err}");
     assert!(err.contains("the locks came from there earlier"), "{err}");
-}
-
-#[test]
-fn a_holder_in_the_old_store_alone_is_named() {
-    let all = Move::new();
-    all.step(&["start"]);
-    let held = ["run", "report", "--", "sh", "-c", "echo held; read -r line"];
-    let program = all.store.start(&held);
-    assert_eq!(program.line(), "held");
-    let run = |wait: &[&str]| {
-        let words = [
-            &["--url", &*all.both, "run", "report"],
-            wait,
-            &["--", "true"],
-        ]
-        .concat();
-        all.bare(&words)
-    };
-    let (code, _, err) = run(&["--wait", "3s"]);
-    assert_eq!(code, Some(75), "{err}");
-    let begin = "dlock: waiting: \"report\": ";
-    let named = err.lines().find(|line| line.starts_with(begin));
-    let named = named.unwrap_or_else(|| panic!("nothing is said without -v: {err}"));
-    assert!(
-        named.contains("holds the lock in the old store alone; change the URL"),
-        "{err}"
-    );
-    let (code, _, err) = run(&["--try"]);
-    assert_eq!(code, Some(75));
-    assert!(err.contains("in the old store alone"), "{err}");
-}
-
-#[test]
-fn holders_in_the_old_store_alone_are_listed() {
-    let all = Move::new();
-    let alone = "held in the old store alone: ";
-    let (_, out, _) = all.step(&["status"]);
-    assert!(!out.contains(alone), "before the start: {out}");
-    all.step(&["start"]);
-    for step in ["status", "check"] {
-        let (_, out, _) = all.step(&[step]);
-        assert!(
-            out.contains(&format!("{alone}none at this moment\n")),
-            "{out}"
-        );
-    }
-    let hold = |url: &str, name: &str| {
-        let words = [
-            "--url",
-            url,
-            "run",
-            name,
-            "--",
-            "sh",
-            "-c",
-            "echo held; read -r line",
-        ];
-        let program = Program::start(all.store.bare(&words));
-        assert_eq!(program.line(), "held");
-        program
-    };
-    let on_both = hold(&all.both, "both");
-    let on_old: Vec<_> = ["a", "b/2", "c", "d", "e", "f", "g"]
-        .map(|name| hold(&all.old, name))
-        .into();
-    let (_, out, _) = all.step(&["status"]);
-    let host = rustix::system::uname();
-    let host = host.nodename().to_string_lossy();
-    let [a, b] = [&on_old[0], &on_old[1]].map(|program| program.pid().as_raw_pid());
-    let begin = format!("{alone}\"a\" by {a}@{host}, \"b/2\" by {b}@{host}, \"c\" by ");
-    assert!(out.contains(&begin), "no {begin} in {out}");
-    assert!(
-        out.contains(" and 2 more\n") && !out.contains("\"both\""),
-        "{out}"
-    );
-    let (_, out, _) = all.step(&["status", "--json"]);
-    assert!(
-        out.contains("\"old_alone\":{\"holders\":[{\"name\":\"a\","),
-        "{out}"
-    );
-    assert!(out.contains("],\"more\":2}"), "{out}");
-    drop((on_both, on_old));
 }
 
 fn text(bytes: Vec<u8>) -> String {

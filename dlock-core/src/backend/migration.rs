@@ -127,15 +127,6 @@ impl Migration {
     /// [`READ_VALID`](Self::READ_VALID), and room for clocks that run at different speeds.
     pub const CLOSE_WAIT: Duration = Duration::from_secs(31);
 
-    /// The least `token_base` with which this store may be used alone (K5).
-    #[must_use]
-    pub const fn base_alone(&self) -> u64 {
-        match self.stage {
-            MigrationStage::Arrived => self.token_base,
-            _ => self.own_base,
-        }
-    }
-
     /// Refuses a process that takes its locks in this store alone, with `token_base`, where that would make two holders
     /// or a token that is too small.
     ///
@@ -143,8 +134,12 @@ impl Migration {
     ///
     /// `InvalidConfig`, which says what to configure.
     pub fn check_alone(&self, token_base: u64) -> Result<()> {
-        let (other, least) = (&self.other, self.base_alone());
-        let why = match self.stage {
+        let (stage, other) = (self.stage, &self.other);
+        let least = match stage {
+            MigrationStage::Arrived => self.token_base,
+            _ => self.own_base,
+        };
+        let why = match stage {
             MigrationStage::Arrived if token_base < least => format!(
                 "locks have moved to this store from {other}, and token_base={token_base} would make their tokens smaller: \
                  use token_base={least}"

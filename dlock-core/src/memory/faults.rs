@@ -41,6 +41,9 @@ pub enum Fault {
     /// The reply is held back until [`clear_faults`](crate::memory::Memory::clear_faults); then the operation
     /// happens.
     Stall,
+    /// As [`Stall`](Self::Stall), and an acquire goes on when its attempt is cancelled: so does a client that waits for
+    /// its own time-out.
+    Hang,
     /// The store refuses: `Denied`, and nothing happens.
     Deny,
 }
@@ -69,13 +72,19 @@ impl Faults {
         self.cleared.notify_waiters();
     }
 
-    /// Fails or stalls if a fault of `operation` is injected; a stall ends with `attempt`.
+    /// Fails or stalls if a fault of `operation` is injected; a stall ends with `attempt`, unless it hangs.
     pub(super) async fn apply(&self, operation: Operation, attempt: &Attempt) -> Result<Reply> {
+        let is_hanging = self.is_hanging(operation);
         tokio::select! {
             biased;
             reply = self.apply_uncancelled(operation) => reply,
-            () = attempt.cancelled() => Err(lost()),
+            () = attempt.cancelled(), if !is_hanging => Err(lost()),
         }
+    }
+
+    fn is_hanging(&self, operation: Operation) -> bool {
+        let injected = self.injected.lock();
+        matches!(injected.get(&operation), Some((Fault::Hang, _)))
     }
 
     pub(super) async fn apply_uncancelled(&self, operation: Operation) -> Result<Reply> {
@@ -88,7 +97,7 @@ impl Faults {
                 ErrorKind::Denied,
                 "the store refuses (injected)",
             )),
-            Some(Fault::Stall) => {
+            Some(Fault::Stall | Fault::Hang) => {
                 cleared.await;
                 Ok(Reply::Arrives)
             }

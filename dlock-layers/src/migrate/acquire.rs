@@ -168,7 +168,7 @@ impl Acquirer<'_> {
         };
         nested.cancel_nested();
         // Polled to its end, as core does. That may take as long as a request to the new store, and programs that use the
-        // old one alone must not wait for it.
+        // old one alone must not wait for it. The round's own release finds nothing then.
         let (answer, ()) = tokio::join!(acquiring, undo(request, [old.clone()]));
         if let Ok(lease) = answer {
             undo(request, [Arc::new(self.part(nested, lease))]).await;

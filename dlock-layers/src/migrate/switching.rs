@@ -90,8 +90,7 @@ impl Steps {
         let Closing { id, old, new } = closing;
         if !has_arrived {
             // The one moment of the switch.
-            let own_base = own_base(new.as_ref());
-            let arrived = self.record(Arrived, id, &self.old_url, own_base);
+            let arrived = self.record(Arrived, id, &self.old_url, own_base(new.as_ref()));
             self.new.advance(new.as_ref(), &arrived).await?;
         }
         if old.stage != Left {

@@ -109,4 +109,17 @@ mod tests {
         assert_eq!(all.takeover_max, memory.takeover_max * 3);
         assert_eq!(capabilities(&[memory], false).fencing, Fencing::None);
     }
+
+    /// Core renews no lock that ends with the process.
+    #[tokio::test]
+    async fn a_node_that_opens_later_does_not_change_how_locks_end() {
+        let memory = Memory::new();
+        let quorum = |expiry| Capabilities {
+            expiry,
+            ..memory.capabilities()
+        };
+        assert!(fits(&quorum(memory.capabilities().expiry), &memory).is_ok());
+        let error = fits(&quorum(Expiry::Process), &memory).expect_err("another expiry");
+        assert_eq!(error.kind(), ErrorKind::InvalidConfig);
+    }
 }

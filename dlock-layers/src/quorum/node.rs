@@ -16,7 +16,7 @@ pub struct Node {
 }
 
 /// The opening of a node's store.
-type Open = Box<dyn Fn() -> ConnectFuture + Send + Sync>;
+pub(super) type Open = Arc<dyn Fn() -> ConnectFuture + Send + Sync>;
 
 pub(super) enum Opening {
     Done(Arc<dyn DistributedLock>),
@@ -38,7 +38,7 @@ impl Node {
     /// let node = Node::opened_by(|| Box::pin(async { Ok(Box::new(Memory::new()) as _) }));
     /// ```
     pub fn opened_by(open: impl Fn() -> ConnectFuture + Send + Sync + 'static) -> Self {
-        Self::of(Opening::By(Box::new(open)))
+        Self::of(Opening::By(Arc::new(open)))
     }
 
     /// This node with its URL, which errors name. It has no password.

@@ -6,14 +6,13 @@ use std::{
 };
 
 use dlock_core::{
-    Capabilities, Clock, Error, ErrorKind, Result, backend::DistributedLock, config::ConnectFuture,
-    toolkit::Lock,
+    Capabilities, Clock, Error, ErrorKind, Result, backend::DistributedLock, toolkit::Lock,
 };
 use tokio::{sync::Notify, task::JoinSet, time::timeout};
 
 use super::{
     capabilities::{capabilities, fits},
-    node::{Node, Opening, Slot},
+    node::{Node, Open, Opening, Slot},
     options::{Checked, QuorumOptions},
 };
 
@@ -170,13 +169,9 @@ fn named(labels: &[&str]) -> String {
 }
 
 /// Opens the store of a node, again and again until that succeeds or the quorum is gone.
-async fn open_until_done(
-    slot: Weak<Slot>,
-    open: Box<dyn Fn() -> ConnectFuture + Send + Sync>,
-    joint: Arc<Joint>,
-) {
+async fn open_until_done(slot: Weak<Slot>, open: Open, joint: Arc<Joint>) {
     loop {
-        let opened = timeout(OPEN_MAX, in_a_task(open()))
+        let opened = timeout(OPEN_MAX, in_a_task(open.clone()))
             .await
             .unwrap_or_else(|_| {
                 let why = format!("the node could not be opened in {OPEN_MAX:?}");
@@ -207,9 +202,9 @@ async fn open_until_done(
 }
 
 /// Opens a store in a task of its own: a store that panics fails alone.
-async fn in_a_task(opening: ConnectFuture) -> Result<Box<dyn DistributedLock>> {
+async fn in_a_task(open: Open) -> Result<Box<dyn DistributedLock>> {
     let mut task = JoinSet::new();
-    task.spawn(opening);
+    task.spawn(async move { open().await });
     match task.join_next().await {
         Some(Ok(opened)) => opened,
         _ => {

@@ -24,18 +24,18 @@ fn of(url: &BackendUrl) -> Vec<String> {
     }
     // Sentinels watch several masters, each by a name.
     let master = match url.scheme() {
-        "redis-sentinel" | "rediss-sentinel" => url.path().trim_start_matches('/'),
-        _ => "",
-    };
-    let master = match master.split('/').next() {
-        Some(name) if !name.is_empty() => format!("/{name}"),
-        _ => String::new(),
+        "redis-sentinel" | "rediss-sentinel" => url.path().split('/').find(|part| !part.is_empty()),
+        _ => None,
     };
     let server = |host: &Host| {
         let name = host.name.to_ascii_lowercase();
-        match host.port.or_else(|| default_port(url.scheme())) {
-            Some(port) => format!("{name}:{port}{master}"),
+        let server = match host.port.or_else(|| default_port(url.scheme())) {
+            Some(port) => format!("{name}:{port}"),
             None => name,
+        };
+        match master {
+            Some(master) => format!("{server}/{master}"),
+            None => server,
         }
     };
     url.hosts().iter().map(server).collect()

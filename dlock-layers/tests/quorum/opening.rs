@@ -52,18 +52,22 @@ async fn enough_nodes_open_a_quorum_and_the_others_come_later() -> Result<()> {
 async fn a_node_that_panics_while_it_is_opened_is_one_that_is_down() -> Result<()> {
     let nodes = Nodes::new(3);
     let (up, down) = (Arc::new(true.into()), Arc::new(false.into()));
-    let all = || {
+    let panicking = || {
         [
             Node::opened_by(|| Box::pin(async { panic!("a defect of the store") })),
-            node(&nodes.0[1], &up),
+            Node::opened_by(|| panic!("before its first await")),
         ]
     };
-    let enough = all().into_iter().chain([node(&nodes.0[2], &up)]);
-    let locks = program_of(enough, &QuorumOptions::new()).await?;
-    locks.acquire("a").await?.release().await?;
-    let too_few = all().into_iter().chain([node(&nodes.0[2], &down)]);
-    let opened = QuorumLock::open(too_few, &QuorumOptions::new()).await;
-    refused(opened, "1 of 3 nodes can be reached");
+    for defect in panicking() {
+        let all = [defect, node(&nodes.0[1], &up), node(&nodes.0[2], &up)];
+        let locks = program_of(all, &QuorumOptions::new()).await?;
+        locks.acquire("a").await?.release().await?;
+    }
+    for defect in panicking() {
+        let all = [defect, node(&nodes.0[1], &up), node(&nodes.0[2], &down)];
+        let opened = QuorumLock::open(all, &QuorumOptions::new()).await;
+        refused(opened, "1 of 3 nodes can be reached");
+    }
     Ok(())
 }
 

@@ -198,3 +198,28 @@ pub(crate) fn single<A>(answers: Vec<Result<A>>) -> Result<A> {
 fn no_reply() -> Error {
     errors::unexpected_reply("no reply to a member of a batch")
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::{sync::Barrier, time::timeout};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn members_of_a_denied_batch_do_not_wait_for_one_another() {
+        let all_are_sent = Barrier::new(3);
+        let send = async |items: &[u8]| match items {
+            [item] => {
+                all_are_sent.wait().await;
+                Ok(vec![Ok(*item)])
+            }
+            _ => Err(Error::new(ErrorKind::Denied, "one of them")),
+        };
+        let split = split_on_denied(&[1, 2, 3], send);
+        let answers = timeout(Duration::from_secs(1), split).await;
+        let answers = answers.expect("none waits for another's answer");
+        assert!(answers.into_iter().flatten().eq([1, 2, 3]));
+    }
+}

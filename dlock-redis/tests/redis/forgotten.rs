@@ -10,8 +10,8 @@ use dlock_servers::{
 };
 
 use crate::support::{
-    Outcome, acquaint, cases, follow, open, refused, soon, start, start_keeping, start_pair, take,
-    until, value, within,
+    COUNTER, Outcome, acquaint, cases, follow, open, refused, soon, start, start_keeping,
+    start_pair, take, until, value, within,
 };
 
 cases![
@@ -21,6 +21,7 @@ cases![
     t14_a_failover_waits_for_the_guard_of_its_own,
     t14_a_lost_counter_is_guarded,
     t14_a_primary_that_was_a_replica_in_between_is_guarded,
+    t14_so_is_one_whose_counter_is_of_another_type,
     t14_a_primary_that_forgets_its_promotion_is_no_other_one,
     t14_a_history_that_begins_in_the_future_is_replaced_once,
     t14_a_shorter_guard_than_anothers_ttl_is_covered_by_the_token,
@@ -166,7 +167,7 @@ async fn t14_a_lost_counter_is_guarded(program: Program) -> Outcome {
     acquaint(&node).await?;
     let locker = open(node.address(), SHORT).await?;
     take(&locker, "y").await?.release().await?;
-    node.command(&["DEL", crate::support::COUNTER]).await?;
+    node.command(&["DEL", COUNTER]).await?;
     is_guarded(&locker, "restart_guard=").await?;
     let guard = soon("the guard is over", locker.acquire("x")).await??;
     Ok(guard.release().await?)
@@ -175,7 +176,24 @@ async fn t14_a_lost_counter_is_guarded(program: Program) -> Outcome {
 /// The primary becomes a replica of one that lacks its last lock, and the primary again, before the other one was
 /// used. It has the same run, and its own record. Connections live through it.
 async fn t14_a_primary_that_was_a_replica_in_between_is_guarded(program: Program) -> Outcome {
-    let (first, second) = start_pair(&program).await?;
+    replica_in_between(&program, async |_| Ok(())).await
+}
+
+async fn t14_so_is_one_whose_counter_is_of_another_type(program: Program) -> Outcome {
+    let replace_counter = async |node: &Node| {
+        node.command(&["DEL", COUNTER]).await?;
+        node.command(&["RPUSH", COUNTER, "a"]).await?;
+        Ok(())
+    };
+    replica_in_between(&program, replace_counter).await
+}
+
+/// A primary becomes a replica, and is promoted again with data that lack a lock; then it is `changed`.
+async fn replica_in_between(
+    program: &Program,
+    changed: impl AsyncFnOnce(&Node) -> Outcome,
+) -> Outcome {
+    let (first, second) = start_pair(program).await?;
     acquaint(&first).await?;
     let (holder, living) = (
         open(first.address(), SHORT).await?,
@@ -202,6 +220,7 @@ async fn t14_a_primary_that_was_a_replica_in_between_is_guarded(program: Program
     })
     .await?;
     follow(&first, None).await?;
+    changed(&first).await?;
     // Before a new client writes down that the server took over.
     if held.is_held() {
         is_guarded(&living, "_guard=").await?;

@@ -7,7 +7,7 @@ use dlock_servers::Program;
 use tokio::task::JoinSet;
 
 use crate::support::{
-    Outcome, WOKEN, calls, cases, connect, connect_as_user, refused, soon, start, take,
+    Outcome, WOKEN, calls, cases, connect, connect_as_user, refused, soon, start, take, until,
     until_clean, until_listeners, until_marked, within,
 };
 
@@ -17,6 +17,7 @@ cases![
     k06_a_user_without_permission_to_subscribe_is_denied,
     k13_a_refused_subscription_harms_no_other,
     k03_a_renewal_that_may_not_read_is_no_loss,
+    t14_an_acquire_that_may_not_read_the_role_is_denied,
     a_user_without_permission_for_a_database_is_denied,
 ];
 
@@ -87,6 +88,26 @@ async fn k03_a_renewal_that_may_not_read_is_no_loss(program: Program) -> Outcome
         held.renew().await?;
     }
     held.release().await?;
+    until_clean(&node).await
+}
+
+/// The server may have been a replica in between (K1). Only right after a grant it was none.
+async fn t14_an_acquire_that_may_not_read_the_role_is_denied(program: Program) -> Outcome {
+    const TRIES: usize = 20;
+    let node = start(&program, &[]).await?;
+    let locker = connect_as_user(&node, &[]).await?;
+    take(&locker, "a").await?.release().await?;
+    node.command(&["ACL", "SETUSER", "shop", "-info"]).await?;
+    until("its last grant is no proof any more", async || {
+        Ok(locker.try_acquire("a").await.is_err())
+    })
+    .await?;
+    for _ in 0..TRIES {
+        let error = refused(locker.try_acquire("a").await)?;
+        assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+    }
+    node.command(&["ACL", "SETUSER", "shop", "+info"]).await?;
+    take(&locker, "a").await?.release().await?;
     until_clean(&node).await
 }
 
