@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use dlock_core::{
     BootInstant, Clock, Error, ErrorKind, Expiry, LostCause, Result, Token,
-    backend::{AcquireRequest, Deadline, DistributedLock, Lease, Renewed},
+    backend::{AcquireRequest, Deadline, DistributedLock, Lease, RELEASE_TRY_MAX, Renewed},
     toolkit::{Backoff, Lock},
 };
 
@@ -17,6 +17,12 @@ const KEEP_SHARE: u32 = 3;
 
 /// The shortest pause between two renewals of a lock that is kept.
 const KEEP_PAUSE_MIN: Duration = Duration::from_millis(1);
+
+/// A session keeps its locks over an outage of its store. A release is tried again for so long.
+const OUTAGE_MAX: Duration = Duration::from_secs(600);
+
+/// A store rounds the ends of its leases.
+const LATE: Duration = Duration::from_secs(1);
 
 /// A lease in one store, and what is known of it. What core is to the layer, the layer is to this.
 #[derive(Debug)]
@@ -125,13 +131,23 @@ impl Part {
             .map_err(|error| error.in_context("release", self.backend(), Some(&self.lease.name)))
     }
 
-    /// Tries to release it until that is confirmed, or it has ended by itself.
+    /// Tries to release it until that is confirmed, or it has ended by itself; for [`OUTAGE_MAX`] at the most if it does
+    /// not end by itself.
+    ///
+    /// No shutdown waits for it, as the store need not answer any more.
     pub(crate) async fn release_until_it_ends(&self) {
         let mut backoff = Backoff::new();
-        let ends_by = lease_ends_by(&self.request);
-        while let Err(error) = self.release().await {
-            tracing::debug!(%error, "the release is not confirmed");
-            if self.clock().now() >= ends_by {
+        let until = match self.ends_by() {
+            BootInstant::FOREVER => self.clock().now().after(OUTAGE_MAX),
+            end => end,
+        };
+        loop {
+            match tokio::time::timeout(RELEASE_TRY_MAX, self.release()).await {
+                Ok(Ok(())) => return,
+                Ok(Err(error)) => tracing::debug!(%error, "the release is not confirmed"),
+                Err(_) => tracing::debug!("the release is not answered"),
+            }
+            if self.clock().now() >= until {
                 return;
             }
             tokio::time::sleep(backoff.next_pause()).await;
@@ -182,15 +198,9 @@ impl Part {
 /// When nothing of a request that `store` has executed by now can be left: a session or a process keeps its locks.
 pub(crate) fn ends_by(store: &dyn DistributedLock, request: &AcquireRequest) -> BootInstant {
     match store.capabilities().expiry {
-        Expiry::Lease => lease_ends_by(request),
+        Expiry::Lease => request.clock().now().after(request.ttl).after(LATE),
         _ => BootInstant::FOREVER,
     }
-}
-
-fn lease_ends_by(request: &AcquireRequest) -> BootInstant {
-    /// A store's own rounding.
-    const LATE: Duration = Duration::from_secs(1);
-    request.clock().now().after(request.ttl).after(LATE)
 }
 
 fn unknown_answer() -> Error {

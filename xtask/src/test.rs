@@ -11,6 +11,9 @@ use crate::{
     step::{complain, say, step},
 };
 
+/// How many tests run at once, where their program does not say it: those of programs mostly wait.
+const THREADS: &str = "4";
+
 /// Runs setup, then the tests that `arguments` choose.
 ///
 /// # Errors
@@ -33,7 +36,9 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<()> {
 ///
 /// When a test fails or does not compile.
 pub(crate) fn cargo_test(arguments: &[OsString]) -> Result<()> {
-    let tests = Tool::cargo("test --no-fail-fast").env("DLOCK_TEST_REQUIRE", "all");
+    let tests = Tool::cargo("test --no-fail-fast")
+        .env("DLOCK_TEST_REQUIRE", "all")
+        .env("RUST_TEST_THREADS", THREADS);
     let tests = if names_a_package(arguments) {
         tests
     } else {

@@ -24,6 +24,9 @@ use tempfile::NamedTempFile;
 
 use crate::remote::{Flaw, Remote};
 
+/// How many mutants run at once by default: they wait for what does not come.
+const THREADS: usize = 10;
+
 /// A memory store with something wrong in front of it.
 struct Broken {
     store: Memory,
@@ -236,5 +239,7 @@ fn all() -> Vec<Mutant> {
 
 fn main() -> ExitCode {
     let trials = all().into_iter().map(Mutant::trial).collect();
-    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads.get_or_insert(THREADS);
+    libtest_mimic::run(&arguments, trials).exit_code()
 }

@@ -98,6 +98,7 @@ async fn take(
     let mut shown = Shown::of(&status);
     if matches!(step, Step::Check(_)) {
         refuse_lost(&status)?;
+        shown.is_checked = true;
         shown.old_alone = old_alone(registry, config, status.old.as_ref()).await;
     }
     show(&shown, is_json)

@@ -103,12 +103,13 @@ fn of_two(old: Option<MigrationStage>, new: Option<MigrationStage>) -> Words {
     match (old, new) {
         (Some(Closed), None) => (
             "switch",
-            "the record is gone from the new store, and the old one is closed; next: dlock migrate switch, once more, or \
-             cancel",
+            "the new store has no record of the migration: it is gone, or the URL has another prefix=; the old one is \
+             closed; next: dlock migrate switch, once more, or cancel",
         ),
         (Some(Left), None) => (
             "switch",
-            "the record is gone from the new store; next: dlock migrate switch, once more",
+            "the new store has no record of the migration: it is gone, or the URL has another prefix=; next: dlock migrate \
+             switch, once more",
         ),
         (None | Some(Cancelled | Arrived), Some(Arrived)) => (
             "switch",
@@ -122,7 +123,8 @@ fn of_two(old: Option<MigrationStage>, new: Option<MigrationStage>) -> Words {
         ),
         (Some(Leaving), None | Some(Cancelled | Left)) => (
             "start",
-            "the start was cut off; next: dlock migrate start, or cancel",
+            "the new store has no record of the migration: the start was cut off, or the URL has another prefix=; next: \
+             dlock migrate start, once more, or cancel",
         ),
         (None | Some(Cancelled), None | Some(Cancelled)) => {
             ("plan", "no migration; next: dlock migrate plan")

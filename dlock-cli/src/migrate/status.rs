@@ -16,6 +16,8 @@ use crate::base::{
 pub(super) struct Shown<'a> {
     old: Found<'a>,
     new: Found<'a>,
+    /// Whether a lock was taken in both stores.
+    pub(super) is_checked: bool,
     /// The holders in the old store alone, if they were searched for.
     pub(super) old_alone: Option<OldAlone>,
 }
@@ -25,6 +27,7 @@ impl<'a> Shown<'a> {
         Self {
             old: Ok(status.old.as_ref()),
             new: Ok(status.new.as_ref()),
+            is_checked: false,
             old_alone: None,
         }
     }
@@ -33,6 +36,7 @@ impl<'a> Shown<'a> {
         Self {
             old: records.old.as_ref().map(Option::as_ref),
             new: records.new.as_ref().map(Option::as_ref),
+            is_checked: false,
             old_alone: None,
         }
     }
@@ -43,6 +47,9 @@ impl<'a> Shown<'a> {
 
     pub(super) fn text(&self) -> String {
         let mut text = line("old", self.old) + &line("new", self.new);
+        if self.is_checked {
+            text += "a lock was taken as programs with migrate: do, and released\n";
+        }
         text += &self
             .old_alone
             .as_ref()
@@ -60,6 +67,7 @@ impl<'a> Shown<'a> {
             old_error: self.old.err().map(ToString::to_string),
             new: self.new.ok().flatten().map(Record::of),
             new_error: self.new.err().map(ToString::to_string),
+            checked: self.is_checked,
             old_alone: self.old_alone.as_ref(),
             next: word,
             next_text: text,
@@ -97,6 +105,9 @@ struct Report<'a> {
     new: Option<Record<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     new_error: Option<String>,
+    /// Only after `check`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    checked: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     old_alone: Option<&'a OldAlone>,
     next: &'static str,

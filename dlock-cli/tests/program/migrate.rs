@@ -66,8 +66,9 @@ fn locks_move_and_each_wrong_url_is_refused() {
         out.contains("old  leaving") && out.contains("new  arriving"),
         "{out}"
     );
-    let (code, ..) = all.step(&["check"]);
+    let (code, out, _) = all.step(&["check"]);
     assert_eq!(code, Some(0));
+    assert!(out.contains("a lock was taken as programs"), "{out}");
     let refused = all.token(&all.new).expect_err("too early");
     assert!(refused.contains("locks move to this store"), "{refused}");
     let second = all.token(&all.both).expect("both");

@@ -14,7 +14,7 @@ mod zk;
 use std::process::ExitCode;
 
 /// How many cases run at once: each has a server, and waits for a good part of a minute.
-const THREADS: usize = 6;
+const THREADS: usize = 10;
 
 fn main() -> ExitCode {
     let mut trials = file::trials();

@@ -195,10 +195,9 @@ impl Acquirer<'_> {
     ) -> Result<Option<(Sides, Token)>> {
         let confirmed = old.filter(|_| has_waited);
         let sides = match (self.is_done(request, confirmed).await?, old) {
-            (true, _) => Sides::NEW,
             (false, Some(_)) => Sides::BOTH,
-            // It was passed over, and the record that said so has changed.
-            (false, None) => return Ok(None),
+            // An old store is only passed over when the new one counts, and that stays true.
+            (true, _) | (false, None) => Sides::NEW,
         };
         let is_held = watch.require(sides)
             && new.is_held()

@@ -33,7 +33,7 @@ pub fn capabilities(old: &Capabilities, new: &Capabilities) -> Capabilities {
         ttl_min: old.ttl_min.max(new.ttl_min),
         ttl_max,
         held_max: [old.held_max, new.held_max].into_iter().flatten().min(),
-        takeover_max: old.takeover_max + new.takeover_max,
+        takeover_max: old.takeover_max.saturating_add(new.takeover_max),
         restart_guard,
     }
 }

@@ -99,12 +99,17 @@ fn lost(old: Option<&Migration>, new: Option<&Migration>) -> Option<(Side, Strin
             format!("this store has lost the record that its locks count; {SWITCH}")
         }
         (Closed | Left, None) => {
-            format!("this store has lost its record of the migration; {SWITCH}")
+            format!(
+                "this store has no record of the migration to {}: it has lost it, or its URL has another prefix=; {SWITCH}, \
+                 or correct to=",
+                old.other
+            )
         }
-        (Leaving, None) => {
-            "this store has no record of the migration, whose start was cut off; run \"dlock migrate start FROM TO\" again"
-                .to_owned()
-        }
+        (Leaving, None) => format!(
+            "this store has no record of the migration to {}: its start was cut off, or its URL has another prefix=; run \
+             \"dlock migrate start FROM TO\" again, or correct to=",
+            old.other
+        ),
         _ => return None,
     };
     Some((Side::To, why))

@@ -1,5 +1,7 @@
 //! The capabilities of a quorum.
 
+use std::time::Duration;
+
 use dlock_core::{
     Capabilities, Error, ErrorKind, Expiry, Fencing, Modes, Order, Result, Waiting,
     backend::DistributedLock,
@@ -42,7 +44,9 @@ pub fn capabilities(nodes: &[Capabilities], are_counters_raised: bool) -> Capabi
         ttl_max: ttl_max.unwrap_or_default(),
         held_max: nodes.iter().filter_map(|node| node.held_max).min(),
         // A waiter waits at one node after the other.
-        takeover_max: nodes.iter().map(|node| node.takeover_max).sum(),
+        takeover_max: nodes.iter().fold(Duration::ZERO, |sum, node| {
+            sum.saturating_add(node.takeover_max)
+        }),
         restart_guard: guards.max().unwrap_or_default(),
     }
 }

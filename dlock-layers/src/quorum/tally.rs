@@ -1,8 +1,11 @@
 //! How many nodes hold a lock. Too few of them are a loss of the grant (K8).
 
-use std::sync::{
-    Arc, Weak,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
 use dlock_core::{
@@ -14,6 +17,9 @@ use tokio::{runtime::Handle, sync::Notify};
 
 use super::deadline::latest_of_need;
 use crate::part::Part;
+
+/// The clock is read as often while the end of the members is waited for: the machine may be suspended (K8).
+const TICK_EVERY: Duration = Duration::from_secs(1);
 
 /// The identity of a member within its round, and whether its node has reported a loss.
 #[derive(Clone, Debug, Default)]
@@ -171,7 +177,7 @@ async fn watch_end(tally: Weak<Tally>, clock: Clock) {
             Ok(end) => {
                 drop(alive);
                 tokio::select! {
-                    () = clock.sleep_until(end) => {}
+                    () = clock.sleep_until(end.min(clock.now().after(TICK_EVERY))) => {}
                     () = changed.notified() => {}
                 }
             }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use dlock_core::{
     Clock, Locker, Result,
+    backend::RELEASE_TRY_MAX,
     memory::{Fault, Operation},
 };
 use tokio::{task::JoinSet, time::sleep};
@@ -131,6 +132,24 @@ async fn a_lock_that_was_taken_without_the_old_store_excludes_when_that_is_back(
     let next = other.acquire("a").await?;
     assert!(next.token() > token);
     next.release().await?;
+    assert!(stores.are_empty());
+    Ok(())
+}
+
+/// A request may have no answer, as over a connection that is half open.
+#[tokio::test(start_paused = true)]
+async fn a_release_without_an_answer_is_tried_again() -> Result<()> {
+    let (stores, both) = switched().await?;
+    let guard = both.acquire("a").await?;
+    stores.old.inject(Operation::Release, Fault::Stall);
+    guard.release().await?;
+    // The first try in the background has no answer, either.
+    sleep(WAIT).await;
+    assert!(!stores.are_empty());
+    stores
+        .old
+        .inject_once(Operation::Release, Fault::LoseRequest);
+    sleep(RELEASE_TRY_MAX + Duration::from_secs(1)).await;
     assert!(stores.are_empty());
     Ok(())
 }

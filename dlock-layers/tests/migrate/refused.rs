@@ -30,7 +30,10 @@ async fn stores_that_are_not_in_one_migration() -> Result<()> {
     assert!(open(old, new).await.is_ok());
     let (other, nothing) = (Stores::started().await?, Memory::new());
     assert_eq!(
-        refused(open(old, &nothing).await, "whose start was cut off"),
+        refused(
+            open(old, &nothing).await,
+            "its start was cut off, or its URL has another prefix="
+        ),
         invalid
     );
     assert_eq!(

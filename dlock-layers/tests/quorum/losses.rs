@@ -80,6 +80,27 @@ async fn a_loss_leaves_a_lock_no_longer_than_enough_nodes_hold_it() -> Result<()
     Ok(())
 }
 
+/// The guard has the deadline of before the loss. The machine sleeps past that of the nodes that are left.
+#[tokio::test(start_paused = true)]
+async fn a_suspended_machine_is_told_of_a_loss_within_a_second() -> Result<()> {
+    let clock = Clock::pausable();
+    let nodes = Nodes((0..3).map(|_| Memory::with_clock(clock.clone())).collect());
+    let locks = nodes.program().await?;
+    let guard = locks.acquire("a").no_renewal().await?;
+    tokio::time::sleep(TTL / 2).await;
+    nodes.down(0);
+    guard.renew().await?;
+    nodes.down(2);
+    nodes.0[2].revoke("a");
+    // The task that waits for their end has begun.
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    clock.jump(TTL * 3 / 4);
+    let (took, cause) = time_of(guard.lost()).await;
+    assert_eq!(cause, LostCause::Expired);
+    assert!(took <= Duration::from_secs(1), "{took:?}");
+    Ok(())
+}
+
 /// A store that reports the loss of a lock at its renewal, before it answers.
 #[derive(Debug)]
 struct ReportsFirst(Memory);

@@ -11,7 +11,7 @@ use std::{
 
 use dlock_core::{
     Effect, Result,
-    toolkit::{Connected, SingleFlight},
+    toolkit::{Connected, Lock, SingleFlight},
 };
 use redis::RedisResult;
 
@@ -25,6 +25,7 @@ use crate::{
         reconnect::Reconnect,
         request::{Reply, Request},
         resolve::Resolver,
+        subscription::Subscribe,
     },
     errors,
 };
@@ -35,6 +36,9 @@ pub(crate) struct Node {
     /// The connection for notifications of releases, once a waiter needs it. Subscriptions change one at a
     /// time, so that none is ended after another waiter has begun it.
     pub(crate) pubsub: SingleFlight<Option<PubSub>>,
+    /// Changes that wait for their turn. Together they take one round trip.
+    pub(crate) to_subscribe: Lock<Vec<Subscribe>>,
+    pub(crate) to_unsubscribe: Lock<Vec<String>>,
 }
 
 impl Node {
@@ -48,6 +52,8 @@ impl Node {
         Self {
             reconnect: Arc::new(Reconnect::new(opener)),
             pubsub: SingleFlight::new(None),
+            to_subscribe: Lock::default(),
+            to_unsubscribe: Lock::default(),
         }
     }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use dlock_core::Result;
+use futures_util::future::join_all;
 use redis::{PushInfo, PushKind, Value};
 use tokio::task::JoinSet;
 
@@ -11,7 +12,7 @@ use crate::{
     conn::{
         connect::Endpoint,
         liveness, probe,
-        subscription::{PushHandler, Subscription},
+        subscription::{PushHandler, Subscription, Waiting},
     },
     errors,
 };
@@ -56,14 +57,14 @@ impl PubSub {
         &self.subscription
     }
 
-    /// Confirmed when it returns.
-    pub(crate) async fn subscribe(&mut self, channel: &str) -> Result<()> {
-        self.send(["SUBSCRIBE", "SSUBSCRIBE"], channel).await
+    /// Subscribes to each channel, confirmed when it returns. All take one round trip.
+    pub(crate) async fn subscribe(&self, channels: &[String]) -> Vec<Result<()>> {
+        self.send(["SUBSCRIBE", "SSUBSCRIBE"], channels).await
     }
 
-    /// Confirmed when it returns.
-    pub(crate) async fn unsubscribe(&mut self, channel: &str) -> Result<()> {
-        self.send(["UNSUBSCRIBE", "SUNSUBSCRIBE"], channel).await
+    /// Ends each subscription, as [`subscribe`](Self::subscribe) begins it.
+    pub(crate) async fn unsubscribe(&self, channels: &[String]) -> Vec<Result<()>> {
+        self.send(["UNSUBSCRIBE", "SUNSUBSCRIBE"], channels).await
     }
 
     /// The id of the server process behind it.
@@ -71,25 +72,31 @@ impl PubSub {
         probe::fetch_run_id(&mut self.connection, self.has_tls).await
     }
 
-    async fn send(&mut self, [plain, sharded]: [&str; 2], channel: &str) -> Result<()> {
+    /// A command for each channel: a user may have the right to some of them, and in a Cluster their slots differ.
+    async fn send(&self, [plain, sharded]: [&str; 2], channels: &[String]) -> Vec<Result<()>> {
         let verb = if self.sharded { sharded } else { plain };
-        let sent = redis::cmd(verb)
-            .arg(channel)
-            .exec_async(&mut self.connection)
-            .await;
-        sent.map_err(|error| errors::of_connect(error, self.has_tls))
+        let send = async |channel: &String| {
+            let sent = redis::cmd(verb)
+                .arg(channel)
+                .exec_async(&mut self.connection.clone())
+                .await;
+            sent.map_err(|error| errors::of_connect(error, self.has_tls))
+        };
+        join_all(channels.iter().map(send)).await
     }
 }
 
-/// The payload of a release: the number of clients with waiters.
-fn listeners(push: &PushInfo) -> u32 {
-    match push.data.get(1) {
-        Some(Value::BulkString(count)) => str::from_utf8(count)
-            .ok()
-            .and_then(|count| count.parse().ok()),
-        _ => None,
+/// The payload of a release: how many clients listen on its channel, and how many wait if these are more.
+fn waiting(push: &PushInfo) -> Waiting {
+    let text = match push.data.get(1) {
+        Some(Value::BulkString(text)) => str::from_utf8(text).unwrap_or_default(),
+        _ => "",
+    };
+    let (notified, all) = text.split_once(' ').unwrap_or((text, text));
+    match (notified.parse(), all.parse()) {
+        (Ok(notified), Ok(all)) => Waiting { notified, all },
+        _ => Waiting::default(),
     }
-    .unwrap_or(0)
 }
 
 fn receive(handler: &impl PushHandler, subscription: &Subscription, push: &PushInfo) {
@@ -98,7 +105,7 @@ fn receive(handler: &impl PushHandler, subscription: &Subscription, push: &PushI
         _ => "".into(),
     };
     match push.kind {
-        PushKind::Message | PushKind::SMessage => handler.wake(&channel, listeners(push)),
+        PushKind::Message | PushKind::SMessage => handler.wake(&channel, waiting(push)),
         PushKind::Disconnection => {
             subscription.end();
             handler.wake_all();

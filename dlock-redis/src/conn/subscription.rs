@@ -5,12 +5,21 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use tokio::sync::Notify;
+use dlock_core::Result;
+use tokio::sync::{Notify, oneshot};
+
+/// The clients that wait for a lock at its release; 0 if it is not known, or no release was the reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Waiting {
+    /// Those that were notified together with this one.
+    pub(crate) notified: u32,
+    pub(crate) all: u32,
+}
 
 /// The receiver of a connection's messages.
 pub(crate) trait PushHandler: Send + Sync + 'static {
-    /// Wakes the waiters of one channel. `listeners` is the number of clients with waiters, or 0.
-    fn wake(&self, channel: &str, listeners: u32);
+    /// Wakes the waiters of one channel.
+    fn wake(&self, channel: &str, waiting: Waiting);
 
     /// Wakes all waiters: a message may be lost.
     fn wake_all(&self);
@@ -20,6 +29,13 @@ pub(crate) trait PushHandler: Send + Sync + 'static {
 
     /// Whether any waiter is subscribed at this server.
     fn has_any_waiter(&self) -> bool;
+}
+
+/// A channel to subscribe to.
+pub(crate) struct Subscribe {
+    pub(crate) channel: String,
+    /// Dropped if the channel has no waiters any more.
+    pub(crate) answer: oneshot::Sender<Result<Subscription>>,
 }
 
 /// A waiter's view of the connection that it has subscribed on.

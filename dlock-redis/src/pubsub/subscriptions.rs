@@ -4,7 +4,7 @@
 //! the holder's ttl has ended (K6).
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, hash_map::Entry},
     sync::{Arc, Weak},
 };
 
@@ -12,16 +12,14 @@ use dlock_core::{
     Error, ErrorKind, Result,
     toolkit::{Lock, Turn},
 };
+use tokio::sync::oneshot;
 
 use crate::conn::{
     node::Node,
     pubsub::PubSub,
-    subscription::{PushHandler, Subscription},
+    subscription::{PushHandler, Subscribe, Subscription, Waiting},
 };
 use crate::pubsub::wake_up::WakeUp;
-
-/// No release woke the waiters: each of them tries at once.
-const ALL_AT_ONCE: u32 = 0;
 
 /// The waiters to wake, by channel.
 #[derive(Clone, Default)]
@@ -66,35 +64,37 @@ impl Subscriptions {
         nodes
     }
 
-    /// Subscribes to `channel`, confirmed when it returns; `None` if it has no waiters any more.
-    pub(super) async fn subscribe(
-        &self,
-        node: &Arc<Node>,
-        channel: &str,
-    ) -> Result<Option<Subscription>> {
-        let (subscriptions, at, channel) = (self.clone(), node.clone(), channel.to_owned());
+    /// Subscribes to `channel`, confirmed when it returns. A failure if it has no waiters any more.
+    ///
+    /// Subscriptions of many waiters are sent together. A refused one does not concern the others (K13).
+    pub(super) async fn subscribe(&self, node: &Arc<Node>, channel: &str) -> Result<Subscription> {
+        let (answer, mut answered) = oneshot::channel();
+        let channel = channel.to_owned();
+        node.to_subscribe.lock().push(Subscribe { channel, answer });
+        let (subscriptions, at) = (self.clone(), node.clone());
         let work = |mut turn: Turn<Option<PubSub>>| async move {
-            let subscribed = subscriptions.subscribe_on(&mut turn, &at, &channel).await;
+            let subscribed = subscriptions.subscribe_on(&mut turn, &at).await;
             drop_if_closed(&at, &mut turn);
             turn.finish(subscribed)
         };
-        node.pubsub.run(work).await
+        let answer = tokio::select! {
+            biased;
+            // An earlier turn may have done it.
+            answer = &mut answered => answer,
+            done = node.pubsub.run(work) => {
+                done?;
+                answered.await
+            }
+        };
+        answer.unwrap_or_else(|gone| Err(abandoned(gone)))
     }
 
     /// Ends a subscription that no waiter needs any more.
     pub(super) async fn unsubscribe(&self, node: &Arc<Node>, channel: &str) {
-        let (subscriptions, at, channel) = (self.clone(), node.clone(), channel.to_owned());
+        node.to_unsubscribe.lock().push(channel.to_owned());
+        let (subscriptions, at) = (self.clone(), node.clone());
         let work = |mut turn: Turn<Option<PubSub>>| async move {
-            // Checked in this turn: a waiter that comes from now on subscribes after it.
-            if subscriptions.has(&channel) {
-                return Ok(());
-            }
-            subscriptions.forget_node(&at, |name| name == channel);
-            if let Some(pubsub) = turn.as_mut()
-                && pubsub.unsubscribe(&channel).await.is_err()
-            {
-                subscriptions.drop_connection(&at, &mut turn);
-            }
+            subscriptions.unsubscribe_on(&mut turn, &at).await;
             drop_if_closed(&at, &mut turn);
             Ok(())
         };
@@ -102,15 +102,69 @@ impl Subscriptions {
         let _ = node.pubsub.run(work).await;
     }
 
-    async fn subscribe_on(
-        &self,
-        slot: &mut Option<PubSub>,
-        node: &Arc<Node>,
-        channel: &str,
-    ) -> Result<Option<Subscription>> {
-        if !self.has(channel) {
-            return Ok(None);
+    async fn subscribe_on(&self, slot: &mut Option<PubSub>, node: &Arc<Node>) -> Result<()> {
+        let mut requests = std::mem::take(&mut *node.to_subscribe.lock());
+        requests.retain(|request| !request.answer.is_closed() && self.has(&request.channel));
+        if requests.is_empty() {
+            return Ok(());
         }
+        let pubsub = match self.connected(slot, node).await {
+            Ok(pubsub) => pubsub,
+            Err(error) => {
+                for request in requests {
+                    let _ = request.answer.send(Err(error.duplicate()));
+                }
+                return Err(error);
+            }
+        };
+        requests.retain(|request| self.note_node(node, &request.channel));
+        let (channels, answers): (Vec<_>, Vec<_>) = requests
+            .into_iter()
+            .map(|request| (request.channel, request.answer))
+            .unzip();
+        let subscription = pubsub.subscription().clone();
+        subscription.notify_subscribed();
+        let mut failure = None;
+        for (answer, subscribed) in answers.into_iter().zip(pubsub.subscribe(&channels).await) {
+            let subscribed = subscribed.map_err(Error::without_url_hint);
+            if let Err(error) = &subscribed
+                && error.kind() == ErrorKind::Unavailable
+            {
+                failure = Some(error.duplicate());
+            }
+            let _ = answer.send(subscribed.map(|()| subscription.clone()));
+        }
+        match failure {
+            None => Ok(()),
+            Some(error) => {
+                self.drop_connection(node, slot);
+                Err(error)
+            }
+        }
+    }
+
+    async fn unsubscribe_on(&self, slot: &mut Option<PubSub>, node: &Arc<Node>) {
+        let mut channels = std::mem::take(&mut *node.to_unsubscribe.lock());
+        // Checked in this turn: a waiter that comes from now on subscribes after it.
+        channels.retain(|channel| !self.has(channel));
+        self.forget_channels(node, &channels);
+        if let Some(pubsub) = slot.as_mut()
+            && pubsub
+                .unsubscribe(&channels)
+                .await
+                .iter()
+                .any(Result::is_err)
+        {
+            self.drop_connection(node, slot);
+        }
+    }
+
+    /// The connection, a new one if there is none or it has ended.
+    async fn connected<'a>(
+        &self,
+        slot: &'a mut Option<PubSub>,
+        node: &Arc<Node>,
+    ) -> Result<&'a PubSub> {
         let generation = node.generation();
         if slot
             .as_ref()
@@ -126,25 +180,8 @@ impl Subscriptions {
         }
         if node.is_closed() {
             *slot = None;
-            return Err(Error::closed());
         }
-        let Some(pubsub) = slot.as_mut() else {
-            return Err(Error::closed());
-        };
-        if !self.note_node(node, channel) {
-            return Ok(None);
-        }
-        pubsub.subscription().notify_subscribed();
-        match pubsub.subscribe(channel).await {
-            Ok(()) => Ok(Some(pubsub.subscription().clone())),
-            Err(error) => {
-                // A subscription that is refused does not concern the others.
-                if error.kind() == ErrorKind::Unavailable {
-                    self.drop_connection(node, slot);
-                }
-                Err(error.without_url_hint())
-            }
-        }
+        slot.as_ref().ok_or_else(Error::closed)
     }
 
     async fn connect(&self, node: &Arc<Node>, generation: Option<u64>) -> Result<PubSub> {
@@ -175,16 +212,27 @@ impl Subscriptions {
         if let Some(pubsub) = slot.take() {
             pubsub.subscription().end();
         }
-        self.forget_node(node, |_| true);
+        self.forget_all(node);
         self.wake_all();
     }
 
     /// Notes that the node has none of these subscriptions any more.
-    fn forget_node(&self, node: &Arc<Node>, which: impl Fn(&str) -> bool) {
-        self.0.lock().retain(|name, channel| {
-            if which(name) {
-                channel.forget_node(node);
+    fn forget_channels(&self, node: &Arc<Node>, names: &[String]) {
+        let mut channels = self.0.lock();
+        for name in names {
+            if let Entry::Occupied(mut channel) = channels.entry(name.clone()) {
+                channel.get_mut().forget_node(node);
+                if channel.get().is_unused() {
+                    channel.remove();
+                }
             }
+        }
+    }
+
+    /// Notes that the node has no subscriptions any more.
+    fn forget_all(&self, node: &Arc<Node>) {
+        self.0.lock().retain(|_, channel| {
+            channel.forget_node(node);
             !channel.is_unused()
         });
     }
@@ -198,15 +246,16 @@ impl Subscriptions {
 
     fn wake_all(&self) {
         for channel in self.0.lock().values() {
-            channel.wake(ALL_AT_ONCE);
+            // No release: each of them tries at once.
+            channel.wake(Waiting::default());
         }
     }
 }
 
 impl PushHandler for NodeMessages {
-    fn wake(&self, channel: &str, listeners: u32) {
+    fn wake(&self, channel: &str, waiting: Waiting) {
         if let Some(channel) = self.subscriptions.0.lock().get(channel) {
-            channel.wake(listeners);
+            channel.wake(waiting);
         }
     }
 
@@ -230,9 +279,9 @@ impl PushHandler for NodeMessages {
 
 impl Channel {
     /// Wakes all waiters, also one that does not wait yet: no wake-up is lost.
-    fn wake(&self, listeners: u32) {
+    fn wake(&self, waiting: Waiting) {
         for waiter in &self.waiters {
-            waiter.wake(listeners);
+            waiter.wake(waiting);
         }
     }
 
@@ -243,6 +292,11 @@ impl Channel {
     fn is_unused(&self) -> bool {
         self.waiters.is_empty() && self.nodes.is_empty()
     }
+}
+
+/// The failure of a subscription that was not made.
+pub(super) fn abandoned(why: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::new(ErrorKind::Unavailable, "the subscription was abandoned").with_source(why)
 }
 
 /// Drops the connection of a closed node, which could not drop it during this turn.

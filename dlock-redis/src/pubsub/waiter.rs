@@ -2,16 +2,19 @@
 
 use std::{sync::Arc, time::Duration};
 
-use dlock_core::{Error, ErrorKind, Result};
+use dlock_core::Result;
 use tokio::task::JoinHandle;
 
 use crate::{
     conn::{node::Node, subscription::Subscription},
-    pubsub::{subscriptions::Subscriptions, wake_up::WakeUp},
+    pubsub::{
+        subscriptions::{Subscriptions, abandoned},
+        wake_up::WakeUp,
+    },
 };
 
-/// A subscription in the making; it yields nothing if no waiter needs it any more.
-type Subscribing = JoinHandle<Result<Option<Subscription>>>;
+/// A subscription in the making.
+type Subscribing = JoinHandle<Result<Subscription>>;
 
 /// A waiter for a release of one name.
 pub(crate) struct Waiter {
@@ -72,9 +75,7 @@ impl Waiter {
         });
         let subscribed = subscribing.await;
         self.subscribing = None;
-        let abandoned = || Error::new(ErrorKind::Unavailable, "the subscription was abandoned");
-        let subscribed = subscribed.map_err(|error| abandoned().with_source(error))?;
-        let subscription = subscribed?.ok_or_else(abandoned)?;
+        let subscription = subscribed.map_err(abandoned)??;
         self.subscribed = Some((node.clone(), subscription));
         // The next try makes up for earlier wake-ups.
         self.wake_up.clear();
@@ -86,9 +87,9 @@ impl Waiter {
         self.wake_up.woken().await;
     }
 
-    /// The number of clients that the last release was published to; 0 if it is not known.
-    pub(crate) fn listeners(&self) -> u32 {
-        self.wake_up.listeners()
+    /// Whether other clients waited, too, at the last release.
+    pub(crate) fn has_others(&self) -> bool {
+        self.wake_up.waiting().all > 1
     }
 
     /// The [pause](super::spread) before its next try, as others wait, too.

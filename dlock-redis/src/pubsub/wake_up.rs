@@ -5,34 +5,36 @@ use std::{
     time::Duration,
 };
 
+use dlock_core::toolkit::Lock;
 use tokio::sync::Notify;
 
 use super::spread;
+use crate::conn::subscription::Waiting;
 
-/// Wakes one waiter, and has the number of clients that the last release was published to.
+/// Wakes one waiter, and has how many clients waited at the last release.
 #[derive(Default)]
 pub(super) struct WakeUp {
     notify: Notify,
-    listeners: AtomicU32,
+    waiting: Lock<Waiting>,
     /// How often it was woken.
     count: AtomicU32,
 }
 
 impl WakeUp {
     /// Wakes the waiter, also one that does not wait yet.
-    pub(super) fn wake(&self, listeners: u32) {
+    pub(super) fn wake(&self, waiting: Waiting) {
         self.count.fetch_add(1, Ordering::Relaxed);
-        self.listeners.store(listeners, Ordering::Release);
+        *self.waiting.lock() = waiting;
         self.notify.notify_one();
     }
 
-    pub(super) fn listeners(&self) -> u32 {
-        self.listeners.load(Ordering::Acquire)
+    pub(super) fn waiting(&self) -> Waiting {
+        *self.waiting.lock()
     }
 
-    /// The pause before the next try, by the listeners and the releases so far.
+    /// The pause before the next try, by those that wait and the releases so far.
     pub(super) fn spread(&self) -> Option<Duration> {
-        spread::pause(self.listeners(), self.count.load(Ordering::Relaxed))
+        spread::pause(self.waiting(), self.count.load(Ordering::Relaxed))
     }
 
     /// Returns after a wake-up since the last call.
@@ -53,9 +55,13 @@ mod tests {
     #[test]
     fn each_release_counts_for_the_next_try() {
         const LISTENERS: u32 = 20;
+        const WAITING: Waiting = Waiting {
+            notified: LISTENERS,
+            all: LISTENERS,
+        };
         let tries_at_once = |releases| {
             let wake_up = WakeUp::default();
-            (0..releases).for_each(|_| wake_up.wake(LISTENERS));
+            (0..releases).for_each(|_| wake_up.wake(WAITING));
             (0..10_000).filter(|_| wake_up.spread().is_none()).count()
         };
         let (first, late) = (tries_at_once(1), tries_at_once(LISTENERS));

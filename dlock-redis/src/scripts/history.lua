@@ -14,8 +14,8 @@ local run = ARGV[2] .. stage
 local now = redis.call('TIME')
 local micros = string.format('%.0f', now[1] * 1000000 + now[2])
 
--- Numbers are exact below this.
-local TOKEN_MAX = 9007199254740992
+-- Tokens and counters of dlock are below this: such numbers are exact.
+local TOKEN_MAX = 9007199254740991
 
 local record_keys = {KEYS[1]}
 for i = 5, #ARGV do

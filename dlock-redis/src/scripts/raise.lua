@@ -2,8 +2,8 @@
 -- KEYS: the counter, the locks. ARGV: for each lock its attempt and the token.
 -- Returns for each lock 1 if the attempt holds it and the counter is as large, 0 if not, or {an error}.
 --
--- Numbers are exact below this.
-local TOKEN_MAX = 9007199254740992
+-- Tokens and counters of dlock are below this: such numbers are exact.
+local TOKEN_MAX = 9007199254740991
 
 local found, largest = {}, 0
 for i = 2, #KEYS do
@@ -15,7 +15,7 @@ for i = 2, #KEYS do
     value = redis.pcall('GET', KEYS[i])
   end
   found[i - 1] = 0
-  if token >= TOKEN_MAX - 1 then
+  if token >= TOKEN_MAX then
     found[i - 1] = {'ERR the token is too large for the counter'}
   elseif type(value) == 'string' and string.sub(value, 1, 32) == attempt then
     found[i - 1] = 1

@@ -9,14 +9,15 @@ use dlock_servers::{
 };
 
 use crate::support::{
-    COUNTER, Outcome, cases, connect, follow, start, start_keeping, start_pair, take, until,
-    until_clean,
+    COUNTER, Outcome, cases, connect, follow, refused, start, start_keeping, start_pair, take,
+    until, until_clean,
 };
 
 cases![
     k05_tokens_grow_over_flushall,
     k05_tokens_grow_over_a_deleted_counter,
     k05_a_counter_that_is_none_heals,
+    k05_a_counter_at_its_end_grants_no_more,
     k05_tokens_grow_on_a_connection_that_outlives_two_promotions,
     k05_tokens_grow_past_those_of_a_cut_off_primary,
     k05_names_share_one_counter,
@@ -206,6 +207,25 @@ async fn k05_a_counter_that_is_none_heals(program: Program) -> Outcome {
         node.command(&["LPUSH", COUNTER, value]).await?;
         tokens.grow(&locker, 3).await?;
     }
+    until_clean(&node).await
+}
+
+/// A smaller token would come after a larger one. The counter stays, also for other clients.
+async fn k05_a_counter_at_its_end_grants_no_more(program: Program) -> Outcome {
+    const LAST: u64 = (1 << 53) - 2;
+    let node = start(&program, &[]).await?;
+    let locker = connect(node.address(), "").await?;
+    node.command(&["SET", COUNTER, &format!("+{}", LAST - 1)])
+        .await?;
+    let guard = take(&locker, "a").await?;
+    assert_eq!(guard.token().get(), LAST);
+    guard.release().await?;
+    for locker in [locker, connect(node.address(), "").await?] {
+        let error = refused(locker.try_acquire("a").await)?;
+        assert!(error.to_string().contains("exhausted"), "{error}");
+    }
+    let counter = node.command(&["GET", COUNTER]).await?;
+    assert_eq!(counter.text()?, LAST.to_string());
     until_clean(&node).await
 }
 

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use dlock::ErrorKind;
+use dlock::{ErrorKind, Guard};
 use dlock_servers::Program;
 use tokio::task::JoinSet;
 
 use crate::support::{
-    Outcome, WOKEN, calls, cases, connect, connect_as_user, refused, soon, start, take, until,
-    until_clean, until_listeners, until_marked, within,
+    COUNTER, Outcome, WOKEN, calls, cases, connect, connect_as_user, refused, soon, start, take,
+    until, until_clean, until_listeners, until_marked, within,
 };
 
 cases![
@@ -16,6 +16,7 @@ cases![
     k04_an_acquire_that_is_denied_in_its_middle_leaves_no_lock,
     k06_a_user_without_permission_to_subscribe_is_denied,
     k13_a_refused_subscription_harms_no_other,
+    k13_subscriptions_of_one_moment_are_refused_alone,
     k03_a_renewal_that_may_not_read_is_no_loss,
     t14_an_acquire_that_may_not_read_the_role_is_denied,
     a_user_without_permission_for_a_database_is_denied,
@@ -102,10 +103,18 @@ async fn t14_an_acquire_that_may_not_read_the_role_is_denied(program: Program) -
         Ok(locker.try_acquire("a").await.is_err())
     })
     .await?;
-    for _ in 0..TRIES {
-        let error = refused(locker.try_acquire("a").await)?;
-        assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+    let ahead = "+8000000000000000";
+    for counter in [None, Some(ahead)] {
+        if let Some(counter) = counter {
+            node.command(&["SET", COUNTER, counter]).await?;
+        }
+        for _ in 0..TRIES {
+            let error = refused(locker.try_acquire("a").await)?;
+            assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+        }
     }
+    let counter = node.command(&["GET", COUNTER]).await?;
+    assert_eq!(counter.text()?, ahead);
     node.command(&["ACL", "SETUSER", "shop", "+info"]).await?;
     take(&locker, "a").await?.release().await?;
     until_clean(&node).await
@@ -157,6 +166,37 @@ async fn k13_a_refused_subscription_harms_no_other(program: Program) -> Outcome 
         let guard = within(WOKEN, "it is woken", waiter).await???;
         guard.release().await?;
     }
+    until_clean(&node).await
+}
+
+/// Those of many waiters are sent together.
+async fn k13_subscriptions_of_one_moment_are_refused_alone(program: Program) -> Outcome {
+    const OTHERS: u32 = 20;
+    let node = start(&program, &[]).await?;
+    let rules = ["resetchannels", "&{dlock:ok-*"];
+    let locker = connect_as_user(&node, &rules).await?;
+    let holder = connect(node.address(), "").await?;
+    let refused_to = take(&holder, "no").await?;
+    let mut waits = Vec::new();
+    for number in 0..OTHERS {
+        let name = format!("ok-{number}");
+        waits.push((take(&holder, &name).await?, name));
+    }
+    // It makes the connection, and the others come in the meantime.
+    let denied = tokio::spawn(locker.acquire("no").into_future());
+    let wait = |(held, name): (Guard, String)| {
+        let waiter = tokio::spawn(locker.acquire(name.as_str()).into_future());
+        (held, name, waiter)
+    };
+    let waits: Vec<_> = waits.into_iter().map(wait).collect();
+    assert_eq!(refused(denied.await?)?.kind(), ErrorKind::Denied);
+    for (held, name, waiter) in waits {
+        until_listeners(&node, &name, 1).await?;
+        held.release().await?;
+        let guard = within(WOKEN, "it is woken", waiter).await???;
+        guard.release().await?;
+    }
+    refused_to.release().await?;
     until_clean(&node).await
 }
 
