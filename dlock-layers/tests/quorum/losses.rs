@@ -82,7 +82,7 @@ async fn a_loss_leaves_a_lock_no_longer_than_enough_nodes_hold_it() -> Result<()
 
 /// The guard has the deadline of before the loss. The machine sleeps past that of the nodes that are left.
 #[tokio::test(start_paused = true)]
-async fn a_suspended_machine_is_told_of_a_loss_within_a_second() -> Result<()> {
+async fn a_suspended_machine_hears_of_a_loss_within_a_second() -> Result<()> {
     let clock = Clock::pausable();
     let nodes = Nodes((0..3).map(|_| Memory::with_clock(clock.clone())).collect());
     let locks = nodes.program().await?;

@@ -20,7 +20,7 @@ use dlock_verify::support::if_available;
 use libtest_mimic::Trial;
 
 /// Cases mostly wait, but the machine may have two processors.
-const THREADS: usize = 4;
+const THREADS: usize = 8;
 
 /// The servers: the newest of each project.
 const FLAVOURS: [Flavour; 2] = [Flavour::RedisNewest, Flavour::ValkeyNewest];

@@ -60,7 +60,7 @@ impl Servers {
 pub(crate) async fn until_clean(node: &Node) -> Outcome {
     let server = node.address();
     until(format!("nothing is left in {server}"), async || {
-        let channels = node.command(&["PUBSUB", "CHANNELS", "*:free*"]).await?;
+        let channels = node.command(&["PUBSUB", "CHANNELS", "*:free"]).await?;
         Ok(locks(node).await?.is_empty() && channels.array()?.is_empty())
     })
     .await

@@ -16,7 +16,7 @@ use crate::{
         batch::CommandBatcher,
         undo::undo,
     },
-    keys::{Keys, WaiterGroup},
+    keys::Keys,
     longest_ttl::LongestTtl,
     pubsub::{Subscriptions, Waiter},
     scripts::{Contended, Waits, Written},
@@ -49,8 +49,7 @@ impl Waiting<'_> {
     /// Waits until the lock is granted or the attempt is cancelled; then it is [undone](undo). `first` is the
     /// result of the first try; without one the waiter subscribes before it tries.
     pub(super) async fn wait(self, first: Option<Tried>) -> Result<Lease> {
-        let group = WaiterGroup::of(self.request.attempt.id());
-        let mut waiter = Waiter::new(self.subscriptions, self.keys.channel(group));
+        let mut waiter = Waiter::new(self.subscriptions, self.keys.channel());
         let mut effect = Effect::None;
         let result = self.until_granted(first, &mut waiter, &mut effect).await;
         waiter.close();
@@ -110,9 +109,9 @@ impl Waiting<'_> {
             if attempt.is_cancelled() {
                 return Err(Error::cancelled());
             }
-            let waits = match waiter.has_others() {
-                false => Waits::IfTaken,
-                true => Waits::WithOthers,
+            let waits = match waiter.listeners() {
+                0 | 1 => Waits::IfTaken,
+                _ => Waits::WithOthers,
             };
             tried = try_once(self.batcher, self.request, self.keys, waits).await;
         }

@@ -12,10 +12,13 @@ use crate::{
     conn::{
         connect::Endpoint,
         liveness, probe,
-        subscription::{PushHandler, Subscription, Waiting},
+        subscription::{PushHandler, Subscription},
     },
     errors,
 };
+
+/// The bound on commands that are sent at the same time: each has the same time-out.
+const TOGETHER_MAX: usize = 1_000;
 
 /// A connection for notifications. A message is a hint, and may be lost with its connection.
 pub(crate) struct PubSub {
@@ -57,7 +60,7 @@ impl PubSub {
         &self.subscription
     }
 
-    /// Subscribes to each channel, confirmed when it returns. All take one round trip.
+    /// Subscribes to each channel, confirmed when it returns. Up to [`TOGETHER_MAX`] take one round trip.
     pub(crate) async fn subscribe(&self, channels: &[String]) -> Vec<Result<()>> {
         self.send(["SUBSCRIBE", "SSUBSCRIBE"], channels).await
     }
@@ -82,21 +85,23 @@ impl PubSub {
                 .await;
             sent.map_err(|error| errors::of_connect(error, self.has_tls))
         };
-        join_all(channels.iter().map(send)).await
+        let mut sent = Vec::with_capacity(channels.len());
+        for together in channels.chunks(TOGETHER_MAX) {
+            sent.extend(join_all(together.iter().map(send)).await);
+        }
+        sent
     }
 }
 
-/// The payload of a release: how many clients listen on its channel, and how many wait if these are more.
-fn waiting(push: &PushInfo) -> Waiting {
-    let text = match push.data.get(1) {
-        Some(Value::BulkString(text)) => str::from_utf8(text).unwrap_or_default(),
-        _ => "",
-    };
-    let (notified, all) = text.split_once(' ').unwrap_or((text, text));
-    match (notified.parse(), all.parse()) {
-        (Ok(notified), Ok(all)) => Waiting { notified, all },
-        _ => Waiting::default(),
+/// The payload of a release: the number of clients with waiters.
+fn listeners(push: &PushInfo) -> u32 {
+    match push.data.get(1) {
+        Some(Value::BulkString(count)) => str::from_utf8(count)
+            .ok()
+            .and_then(|count| count.parse().ok()),
+        _ => None,
     }
+    .unwrap_or(0)
 }
 
 fn receive(handler: &impl PushHandler, subscription: &Subscription, push: &PushInfo) {
@@ -105,7 +110,7 @@ fn receive(handler: &impl PushHandler, subscription: &Subscription, push: &PushI
         _ => "".into(),
     };
     match push.kind {
-        PushKind::Message | PushKind::SMessage => handler.wake(&channel, waiting(push)),
+        PushKind::Message | PushKind::SMessage => handler.wake(&channel, listeners(push)),
         PushKind::Disconnection => {
             subscription.end();
             handler.wake_all();

@@ -8,18 +8,10 @@ use std::sync::{
 use dlock_core::Result;
 use tokio::sync::{Notify, oneshot};
 
-/// The clients that wait for a lock at its release; 0 if it is not known, or no release was the reason.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Waiting {
-    /// Those that were notified together with this one.
-    pub(crate) notified: u32,
-    pub(crate) all: u32,
-}
-
 /// The receiver of a connection's messages.
 pub(crate) trait PushHandler: Send + Sync + 'static {
-    /// Wakes the waiters of one channel.
-    fn wake(&self, channel: &str, waiting: Waiting);
+    /// Wakes the waiters of one channel. `listeners` is the number of clients with waiters, or 0.
+    fn wake(&self, channel: &str, listeners: u32);
 
     /// Wakes all waiters: a message may be lost.
     fn wake_all(&self);

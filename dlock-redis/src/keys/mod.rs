@@ -6,7 +6,7 @@
 //!
 //! With `format=plain` and `format=redisson` names are not escaped, and those that could be dlock's own keys are refused.
 
-use dlock_core::{AttemptId, Error, ErrorKind, LockName, Result, backend::LayoutVersion};
+use dlock_core::{Error, ErrorKind, LockName, Result, backend::LayoutVersion};
 use percent_encoding::{AsciiSet, utf8_percent_encode};
 
 pub(crate) mod slots;
@@ -77,22 +77,6 @@ const MIGRATION: &str = "migration";
 /// The begin of the channels of Redisson's `RLock`.
 const REDISSON_CHANNEL: &str = "redisson_lock__channel:";
 
-/// The waiters that listen on one channel. A release notifies all groups, or some if there are many waiters.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct WaiterGroup(u8);
-
-impl WaiterGroup {
-    const FIRST: Self = Self(0);
-
-    /// As in `release.lua`.
-    const COUNT: u128 = 8;
-
-    /// That of an attempt, by its random identity.
-    pub(crate) fn of(attempt: AttemptId) -> Self {
-        Self(u8::try_from(attempt.as_u128() % Self::COUNT).unwrap_or_default())
-    }
-}
-
 /// The keys of one name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Keys {
@@ -134,8 +118,7 @@ impl Keys {
     ///
     /// `InvalidInput` for a name that Redisson locks in a Cluster and cannot unlock: its channel has another slot.
     pub(crate) fn check_in_cluster(&self) -> Result<()> {
-        if !self.format.has_hashes() || slot(&self.channel(WaiterGroup::FIRST)) == slot(&self.lock)
-        {
+        if !self.format.has_hashes() || slot(&self.channel()) == slot(&self.lock) {
             return Ok(());
         }
         let why = "in a Cluster with format=redisson the braces of a name must be a hash tag, such as a{b}c: Redisson's \
@@ -143,18 +126,13 @@ impl Keys {
         Err(Error::new(ErrorKind::InvalidInput, why))
     }
 
-    /// The channel for releases of this group of waiters. In a Cluster it has the slot of the lock. Those of Redisson
-    /// have one for all.
-    pub(crate) fn channel(&self, group: WaiterGroup) -> String {
-        let special = self.special_channel();
-        let first = special.unwrap_or_else(|| format!("{{{}}}:free", self.lock));
-        match group {
-            WaiterGroup(1..) if !self.format.has_hashes() => format!("{first}:{}", group.0),
-            _ => first,
-        }
+    /// The channel for releases. In a Cluster it has the slot of the lock.
+    pub(crate) fn channel(&self) -> String {
+        self.special_channel()
+            .unwrap_or_else(|| format!("{{{}}}:free", self.lock))
     }
 
-    /// The first channel of a lock where it is not the key in braces: Redisson's, or that of a key with braces. Such a key in
+    /// The channel of a lock where it is not the key in braces: Redisson's, or that of a key with braces. Such a key in
     /// braces would have another slot than the key.
     pub(crate) fn special_channel(&self) -> Option<String> {
         let Self { lock, format } = self;
@@ -218,10 +196,7 @@ mod tests {
     fn plain_names_are_keys_as_they_are() {
         assert_eq!(keys("seat/14C").lock, "app:seat/14C");
         assert_eq!(keys("a{b}%").lock, "app:a%7Bb%7D%25");
-        assert_eq!(
-            keys("seat/14C").channel(WaiterGroup::FIRST),
-            "{app:seat/14C}:free"
-        );
+        assert_eq!(keys("seat/14C").channel(), "{app:seat/14C}:free");
         let plain = of(Format::Plain, "", "a{b}%").expect("a key");
         assert_eq!(plain.lock, "a{b}%");
         let plain = of(Format::Plain, "app:", "seat/14C").expect("a key");
@@ -250,7 +225,7 @@ mod tests {
         ] {
             let keys = of(Format::Redisson, "", name).expect("a key");
             assert_eq!(
-                (keys.lock.as_str(), keys.channel(WaiterGroup::FIRST)),
+                (keys.lock.as_str(), keys.channel()),
                 (name, channel.to_owned())
             );
             assert_eq!(keys.check_in_cluster().is_ok(), is_right, "{name}");
@@ -295,8 +270,8 @@ mod tests {
         fn a_channel_has_the_slot_of_its_lock(name in "[ab{}]{1,8}", other in "[ab{}]{1,8}") {
             let plain = |name: &str| of(Format::Plain, "", name).expect("a key");
             let (keys, others) = (plain(&name), plain(&other));
-            prop_assert_eq!(slot(&keys.channel(WaiterGroup::FIRST)), slot(&keys.lock));
-            prop_assert_eq!(keys.channel(WaiterGroup::FIRST) == others.channel(WaiterGroup::FIRST), name == other);
+            prop_assert_eq!(slot(&keys.channel()), slot(&keys.lock));
+            prop_assert_eq!(keys.channel() == others.channel(), name == other);
         }
     }
 }

@@ -3,14 +3,10 @@
 //! If all of them tried at once, the server would refuse all but one, once for each release. So about two try at once,
 //! and the others later, unless another release comes first. Those that have waited for long try sooner: among the tries
 //! of one moment the nearest client wins, and without this rule it would win again and again.
-//!
-//! Of very many waiters a release notifies only some. The next releases notify others, so the pauses of these are longer.
 
 use std::time::Duration;
 
 use dlock_core::toolkit::random_fraction;
-
-use crate::conn::subscription::Waiting;
 
 /// How many waiters try at once.
 const AT_ONCE: f64 = 2.0;
@@ -36,25 +32,23 @@ const GROUP_MAX: f64 = 8.0;
 /// The bound on a pause. It is part of `takeover_max`: a lock may expire while its waiters pause.
 const PAUSE_MAX: Duration = Duration::from_millis(256);
 
-/// The pause before the next try of one of the `waiting` clients, which was notified of `releases` while it waited;
-/// `None` for a try at once.
-pub(crate) fn pause(waiting: Waiting, releases: u32) -> Option<Duration> {
-    let Waiting { notified, all } = waiting;
-    let weight = match releases > notified / 2 {
-        _ if all > FEW => 1.0,
+/// The pause before the next try of one of `listeners` waiters, which was notified of `releases` while it waited; `None`
+/// for a try at once.
+pub(crate) fn pause(listeners: u32, releases: u32) -> Option<Duration> {
+    let weight = match releases > listeners / 2 {
+        _ if listeners > FEW => 1.0,
         true => LONG_WAIT,
         false => SHORT_WAIT,
     };
-    let (notified, all) = (f64::from(notified), f64::from(all));
-    if all <= AT_ONCE {
+    let listeners = f64::from(listeners);
+    if listeners <= AT_ONCE {
         return None;
     }
-    let group = (random_fraction() * notified / (AT_ONCE * weight)).floor();
+    let group = (random_fraction() * listeners / (AT_ONCE * weight)).floor();
     if group < 1.0 {
         return None;
     }
-    let unit = PAUSE_UNIT.mul_f64((all / notified).max(1.0));
-    let doubled = unit.mul_f64(group.min(GROUP_MAX).exp2());
+    let doubled = PAUSE_UNIT.mul_f64(group.min(GROUP_MAX).exp2());
     Some(doubled.mul_f64(0.5 + random_fraction()).min(PAUSE_MAX))
 }
 
@@ -63,15 +57,6 @@ mod tests {
     use super::*;
 
     const DRAWS: u32 = 10_000;
-
-    /// All of them are notified.
-    fn pause(listeners: u32, releases: u32) -> Option<Duration> {
-        let waiting = Waiting {
-            notified: listeners,
-            all: listeners,
-        };
-        super::pause(waiting, releases)
-    }
 
     fn share_of_tries_at_once(listeners: u32, releases: u32) -> f64 {
         let at_once = (0..DRAWS).filter(|_| pause(listeners, releases).is_none());
@@ -104,21 +89,6 @@ mod tests {
             share_of_tries_at_once(20, 11),
         );
         assert!(long > 4.0 * short, "{short} {long}");
-    }
-
-    #[test]
-    fn those_that_are_some_of_many_pause_for_longer() {
-        let shortest = |all| {
-            let waiting = Waiting { notified: 32, all };
-            (0..DRAWS).filter_map(|_| super::pause(waiting, 0)).min()
-        };
-        assert!(shortest(32) < Some(PAUSE_UNIT * 2));
-        assert!(shortest(64) >= Some(PAUSE_UNIT * 2));
-        let alone = Waiting {
-            notified: 1,
-            all: 40,
-        };
-        assert!((0..DRAWS).any(|_| super::pause(alone, 0).is_some()));
     }
 
     #[test]

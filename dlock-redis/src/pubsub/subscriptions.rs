@@ -17,9 +17,12 @@ use tokio::sync::oneshot;
 use crate::conn::{
     node::Node,
     pubsub::PubSub,
-    subscription::{PushHandler, Subscribe, Subscription, Waiting},
+    subscription::{PushHandler, Subscribe, Subscription},
 };
 use crate::pubsub::wake_up::WakeUp;
+
+/// No release woke the waiters: each of them tries at once.
+const ALL_AT_ONCE: u32 = 0;
 
 /// The waiters to wake, by channel.
 #[derive(Clone, Default)]
@@ -246,16 +249,15 @@ impl Subscriptions {
 
     fn wake_all(&self) {
         for channel in self.0.lock().values() {
-            // No release: each of them tries at once.
-            channel.wake(Waiting::default());
+            channel.wake(ALL_AT_ONCE);
         }
     }
 }
 
 impl PushHandler for NodeMessages {
-    fn wake(&self, channel: &str, waiting: Waiting) {
+    fn wake(&self, channel: &str, listeners: u32) {
         if let Some(channel) = self.subscriptions.0.lock().get(channel) {
-            channel.wake(waiting);
+            channel.wake(listeners);
         }
     }
 
@@ -279,9 +281,9 @@ impl PushHandler for NodeMessages {
 
 impl Channel {
     /// Wakes all waiters, also one that does not wait yet: no wake-up is lost.
-    fn wake(&self, waiting: Waiting) {
+    fn wake(&self, listeners: u32) {
         for waiter in &self.waiters {
-            waiter.wake(waiting);
+            waiter.wake(listeners);
         }
     }
 

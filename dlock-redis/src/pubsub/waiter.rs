@@ -87,9 +87,9 @@ impl Waiter {
         self.wake_up.woken().await;
     }
 
-    /// Whether other clients waited, too, at the last release.
-    pub(crate) fn has_others(&self) -> bool {
-        self.wake_up.waiting().all > 1
+    /// The number of clients that the last release was published to; 0 if it is not known.
+    pub(crate) fn listeners(&self) -> u32 {
+        self.wake_up.listeners()
     }
 
     /// The [pause](super::spread) before its next try, as others wait, too.

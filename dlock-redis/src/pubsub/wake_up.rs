@@ -5,36 +5,34 @@ use std::{
     time::Duration,
 };
 
-use dlock_core::toolkit::Lock;
 use tokio::sync::Notify;
 
 use super::spread;
-use crate::conn::subscription::Waiting;
 
-/// Wakes one waiter, and has how many clients waited at the last release.
+/// Wakes one waiter, and has the number of clients that the last release was published to.
 #[derive(Default)]
 pub(super) struct WakeUp {
     notify: Notify,
-    waiting: Lock<Waiting>,
+    listeners: AtomicU32,
     /// How often it was woken.
     count: AtomicU32,
 }
 
 impl WakeUp {
     /// Wakes the waiter, also one that does not wait yet.
-    pub(super) fn wake(&self, waiting: Waiting) {
+    pub(super) fn wake(&self, listeners: u32) {
         self.count.fetch_add(1, Ordering::Relaxed);
-        *self.waiting.lock() = waiting;
+        self.listeners.store(listeners, Ordering::Release);
         self.notify.notify_one();
     }
 
-    pub(super) fn waiting(&self) -> Waiting {
-        *self.waiting.lock()
+    pub(super) fn listeners(&self) -> u32 {
+        self.listeners.load(Ordering::Acquire)
     }
 
-    /// The pause before the next try, by those that wait and the releases so far.
+    /// The pause before the next try, by the listeners and the releases so far.
     pub(super) fn spread(&self) -> Option<Duration> {
-        spread::pause(self.waiting(), self.count.load(Ordering::Relaxed))
+        spread::pause(self.listeners(), self.count.load(Ordering::Relaxed))
     }
 
     /// Returns after a wake-up since the last call.
@@ -55,13 +53,9 @@ mod tests {
     #[test]
     fn each_release_counts_for_the_next_try() {
         const LISTENERS: u32 = 20;
-        const WAITING: Waiting = Waiting {
-            notified: LISTENERS,
-            all: LISTENERS,
-        };
         let tries_at_once = |releases| {
             let wake_up = WakeUp::default();
-            (0..releases).for_each(|_| wake_up.wake(WAITING));
+            (0..releases).for_each(|_| wake_up.wake(LISTENERS));
             (0..10_000).filter(|_| wake_up.spread().is_none()).count()
         };
         let (first, late) = (tries_at_once(1), tries_at_once(LISTENERS));

@@ -37,7 +37,7 @@ if not counted then
   return found
 end
 counted = tonumber(counted)
-if not counted or counted < largest or counted >= TOKEN_MAX then
+if not (counted and counted >= largest and counted < TOKEN_MAX) then
   -- The sign marks a number that is not the time of a grant of this server.
   redis.call('SET', KEYS[1], string.format('+%.0f', largest))
 end

@@ -9,8 +9,7 @@ use dlock_servers::{
 };
 
 use crate::support::{
-    Outcome, TTL_LONG, cases, open, refused, soon, start, take, until, until_channel_listeners,
-    value, within,
+    Outcome, TTL_LONG, cases, open, refused, soon, start, take, until, value, within,
 };
 
 cases![
@@ -318,5 +317,14 @@ async fn a_server_outside_a_cluster_is_reported(program: Program) -> Outcome {
 
 /// Waits until so many clients listen for the release of [`NAME`].
 pub(crate) async fn until_listeners(node: &Node, count: i64) -> Outcome {
-    until_channel_listeners(node, "SHARDNUMSUB", &format!("{{{KEY}}}:free"), count).await
+    until_channel_listeners(node, &format!("{{{KEY}}}:free"), count).await
+}
+
+/// Waits until so many clients of a Cluster listen on this channel.
+pub(crate) async fn until_channel_listeners(node: &Node, channel: &str, count: i64) -> Outcome {
+    until(format!("{count} listen"), async || {
+        let reply = node.command(&["PUBSUB", "SHARDNUMSUB", channel]).await?;
+        Ok(reply.array()?.pop().ok_or("no count")?.int()? == count)
+    })
+    .await
 }

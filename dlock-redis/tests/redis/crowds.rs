@@ -1,7 +1,5 @@
 //! Many clients that want one lock: few tries for each grant, and each client gets it.
 
-use std::time::Duration;
-
 use dlock::Locker;
 use dlock_servers::{Program, redis::Node};
 use tokio::{
@@ -20,7 +18,6 @@ cases![
     two_hundred_clients_try_few_times_for_each_grant,
     a_waiter_among_others_requests_the_notification_with_its_grant,
     who_released_a_contended_lock_subscribes_before_the_next_try,
-    k06_a_waiter_that_is_not_notified_tries_after_the_ttl,
     k06_a_user_who_may_not_count_listeners_wakes_all,
 ];
 
@@ -34,14 +31,8 @@ struct Listener {
 
 impl Listener {
     async fn start(node: &Node) -> Outcome<Self> {
-        Self::of_group(node, "").await
-    }
-
-    /// `group` is the end of its channel.
-    async fn of_group(node: &Node, group: &str) -> Outcome<Self> {
         let mut stream = TcpStream::connect(node.address()).await?;
-        let command = format!("SUBSCRIBE {{dlock:a}}:free{group}\r\n");
-        stream.write_all(command.as_bytes()).await?;
+        stream.write_all(b"SUBSCRIBE {dlock:a}:free\r\n").await?;
         let mut confirmed = [0; 1];
         stream.read_exact(&mut confirmed).await?;
         Ok(Self { _stream: stream })
@@ -124,39 +115,6 @@ async fn who_released_a_contended_lock_subscribes_before_the_next_try(program: P
     locker.acquire("a").await?.release().await?;
     assert_eq!(calls(&node, "subscribe").await?, before + 1);
     drop(listener);
-    until_clean(&node).await
-}
-
-/// Of more than 32 waiters some are notified. Here these are all dead.
-async fn k06_a_waiter_that_is_not_notified_tries_after_the_ttl(program: Program) -> Outcome {
-    const DEAD: usize = 40;
-    let ttl = Duration::from_secs(2);
-    let node = start(&program, &[]).await?;
-    let (holder, other) = (
-        connect(node.address(), "").await?,
-        connect(node.address(), "").await?,
-    );
-    let mut dead = Vec::new();
-    for group in ["", ":1", ":2", ":3", ":4", ":5", ":6", ":7"] {
-        for _ in 0..DEAD {
-            dead.push(Listener::of_group(&node, group).await?);
-        }
-    }
-    let held = holder.acquire("a").ttl(ttl).no_renewal().await?;
-    let waiter = tokio::spawn(other.acquire("a").into_future());
-    until_listeners(&node, "a", i64::try_from(dead.len() + 1)?).await?;
-    until_marked(&node, "a").await?;
-    let before = calls(&node, "publish").await.unwrap_or(0);
-    held.release().await?;
-    let most = ttl + other.capabilities().takeover_max;
-    let guard = within(most, "it is notified, or tries after the ttl", waiter).await???;
-    assert_eq!(
-        calls(&node, "publish").await?,
-        before + 1,
-        "one group is notified"
-    );
-    guard.release().await?;
-    drop(dead);
     until_clean(&node).await
 }
 

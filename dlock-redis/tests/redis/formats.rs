@@ -49,8 +49,6 @@ async fn a_plain_name_is_the_key_that_other_clients_use(program: Program) -> Out
 
 /// Whether the channel is that of a key: in braces, or after a tag if the key has braces.
 fn is_of(channel: &str, key: &str) -> bool {
-    // One that is not the first has the number of its group.
-    let channel = channel.trim_end_matches(|end: char| end == ':' || end.is_ascii_digit());
     let (tag, rest) = channel.split_at_checked("{ABC}".len()).unwrap_or_default();
     let is_tagged = tag.starts_with('{') && tag.ends_with('}') && rest == format!("{key}:free");
     match key.contains(['{', '}']) {
@@ -60,7 +58,7 @@ fn is_of(channel: &str, key: &str) -> bool {
 }
 
 async fn listeners(node: &Node) -> Outcome<Vec<String>> {
-    let channels = node.command(&["PUBSUB", "CHANNELS", "*:free*"]).await?;
+    let channels = node.command(&["PUBSUB", "CHANNELS", "*:free"]).await?;
     let channels = channels.array()?.into_iter().map(Reply::text);
     Ok(channels.collect::<Result<_, _>>()?)
 }

@@ -156,7 +156,7 @@ pub(crate) async fn until_clean(node: &Node) -> Outcome {
     until("nothing is left", async || {
         // Sentinels have a channel of their own.
         let channels = node
-            .command(&["PUBSUB", "CHANNELS", "*:free*"])
+            .command(&["PUBSUB", "CHANNELS", "*:free"])
             .await?
             .array()?;
         Ok(locks(node).await?.is_empty() && channels.is_empty())
@@ -180,24 +180,10 @@ pub(crate) async fn until_listeners(node: &Node, name: &str, count: i64) -> Outc
 
 /// Waits for `count` listeners of the lock with this whole key.
 pub(crate) async fn until_key_listeners(node: &Node, key: &str, count: i64) -> Outcome {
-    until_channel_listeners(node, "NUMSUB", &format!("{{{key}}}:free"), count).await
-}
-
-/// Waits for `count` listeners on the `first` channel of a lock and those of further groups, counted by `by`.
-pub(crate) async fn until_channel_listeners(
-    node: &Node,
-    by: &str,
-    first: &str,
-    count: i64,
-) -> Outcome {
-    let groups: Vec<String> = (1..8).map(|group| format!("{first}:{group}")).collect();
-    let mut command = vec!["PUBSUB", by, first];
-    command.extend(groups.iter().map(String::as_str));
+    let channel = format!("{{{key}}}:free");
     until(format!("{count} listen"), async || {
-        let mut count_now = 0;
-        for pair in node.command(&command).await?.array()?.chunks_exact(2) {
-            count_now += pair[1].clone().int()?;
-        }
+        let reply = node.command(&["PUBSUB", "NUMSUB", &channel]).await?;
+        let count_now = reply.array()?.pop().ok_or("no count")?.int()?;
         Ok(count_now == count)
     })
     .await

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dlock::{ErrorKind, Guard};
+use dlock::ErrorKind;
 use dlock_servers::Program;
 use tokio::task::JoinSet;
 
@@ -169,34 +169,35 @@ async fn k13_a_refused_subscription_harms_no_other(program: Program) -> Outcome 
     until_clean(&node).await
 }
 
-/// Those of many waiters are sent together.
+/// Subscriptions of many waiters are sent together.
 async fn k13_subscriptions_of_one_moment_are_refused_alone(program: Program) -> Outcome {
-    const OTHERS: u32 = 20;
+    const NAMES: u32 = 50;
     let node = start(&program, &[]).await?;
     let rules = ["resetchannels", "&{dlock:ok-*"];
     let locker = connect_as_user(&node, &rules).await?;
     let holder = connect(node.address(), "").await?;
-    let refused_to = take(&holder, "no").await?;
-    let mut waits = Vec::new();
-    for number in 0..OTHERS {
-        let name = format!("ok-{number}");
-        waits.push((take(&holder, &name).await?, name));
+    let mut held = Vec::new();
+    for number in 0..NAMES {
+        for name in [format!("ok-{number}"), format!("no-{number}")] {
+            held.push(take(&holder, &name).await?);
+        }
     }
-    // It makes the connection, and the others come in the meantime.
-    let denied = tokio::spawn(locker.acquire("no").into_future());
-    let wait = |(held, name): (Guard, String)| {
-        let waiter = tokio::spawn(locker.acquire(name.as_str()).into_future());
-        (held, name, waiter)
-    };
-    let waits: Vec<_> = waits.into_iter().map(wait).collect();
-    assert_eq!(refused(denied.await?)?.kind(), ErrorKind::Denied);
-    for (held, name, waiter) in waits {
-        until_listeners(&node, &name, 1).await?;
-        held.release().await?;
-        let guard = within(WOKEN, "it is woken", waiter).await???;
-        guard.release().await?;
+    // The first one makes the connection, and others come in the meantime.
+    let waits: Vec<_> = held
+        .iter()
+        .map(|held| tokio::spawn(locker.acquire(held.name().as_str()).into_future()))
+        .collect();
+    for (held, waiter) in held.into_iter().zip(waits) {
+        if held.name().as_str().starts_with("no") {
+            assert_eq!(refused(waiter.await?)?.kind(), ErrorKind::Denied);
+            held.release().await?;
+        } else {
+            until_listeners(&node, held.name().as_str(), 1).await?;
+            held.release().await?;
+            let guard = within(WOKEN, "it is woken", waiter).await???;
+            guard.release().await?;
+        }
     }
-    refused_to.release().await?;
     until_clean(&node).await
 }
 
