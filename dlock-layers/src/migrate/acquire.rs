@@ -195,9 +195,10 @@ impl Acquirer<'_> {
     ) -> Result<Option<(Sides, Token)>> {
         let confirmed = old.filter(|_| has_waited);
         let sides = match (self.is_done(request, confirmed).await?, old) {
+            (true, _) => Sides::NEW,
             (false, Some(_)) => Sides::BOTH,
-            // An old store is only passed over when the new one counts, and that stays true.
-            (true, _) | (false, None) => Sides::NEW,
+            // An old store is only passed over when the new one counts, and that stays true. If not, no grant (K1).
+            (false, None) => return Ok(None),
         };
         let is_held = watch.require(sides)
             && new.is_held()
