@@ -18,8 +18,8 @@ const PART_MAX: Duration = Duration::from_secs(120);
 /// The clean-up after a signal ends within this time.
 const END_MAX: Duration = Duration::from_secs(60);
 
-/// The leases of killed processes end within this time.
-const TTL_MAX: Duration = Duration::from_secs(20);
+/// The leases of killed processes end within this time: dlock's default ttl, and what the server may add to it.
+const TTL_MAX: Duration = Duration::from_secs(40);
 
 /// How often the entries are listed.
 const POLL_EVERY: Duration = Duration::from_millis(20);
@@ -77,6 +77,7 @@ async fn interrupted_at<S: Server>(args: &[&str], part: &str) -> Outcome {
         .filter(|entry| !S::ends_by_itself(entry))
         .count();
     ensure!(more == 0, "left behind: {left:?}; {ended:?}");
+    let what = format!("the end of {left:?}");
     let gone = async {
         while !left.is_empty() {
             sleep(POLL_EVERY).await;
@@ -84,5 +85,5 @@ async fn interrupted_at<S: Server>(args: &[&str], part: &str) -> Outcome {
         }
         Ok::<_, Failed>(())
     };
-    within(TTL_MAX, "the end of what ends by itself", gone).await?
+    within(TTL_MAX, &what, gone).await?
 }

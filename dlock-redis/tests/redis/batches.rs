@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use dlock::{ErrorKind, Guard, Locker, LostCause};
 use dlock_servers::{Program, redis::Node};
+use futures_util::future::join_all;
 
 use crate::support::{
     Outcome, WOKEN, calls, cases, connect, connect_as_user, locks, refused, soon, start, take,
@@ -12,7 +13,7 @@ use crate::support::{
 };
 
 cases![
-    releases_of_many_are_one_deletion,
+    releases_of_many_are_few_deletions,
     k04_a_release_of_many_compares_each,
     k13_a_name_of_another_type_harms_only_itself,
     k13_a_forbidden_name_harms_only_itself,
@@ -25,6 +26,9 @@ const ROUNDS: u32 = 30;
 
 /// Other names beside each that cannot be had.
 const OTHERS: usize = 10;
+
+/// The locks of a task that releases all at once.
+const MANY: usize = 100;
 
 /// Takes `bad` and others at the same time, over and over: what became of `bad`.
 async fn beside_others(node: &Node, locker: &Locker, bad: &str) -> Outcome<ErrorKind> {
@@ -76,29 +80,29 @@ async fn release(held: Vec<Guard>) -> Outcome {
 }
 
 /// Locks that can be released in few requests.
-async fn hold_many(locker: &Locker) -> Outcome<Vec<Guard>> {
+async fn hold_many(locker: &Locker, count: usize) -> Outcome<Vec<Guard>> {
     warm_up(locker).await?;
     let mut held = Vec::new();
-    for number in 0..3 * OTHERS {
+    for number in 0..count {
         held.push(take(locker, &format!("ok-{number}")).await?);
     }
     Ok(held)
 }
 
-async fn releases_of_many_are_one_deletion(program: Program) -> Outcome {
+async fn releases_of_many_are_few_deletions(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     let locker = connect(node.address(), "").await?;
-    release(hold_many(&locker).await?).await?;
-    let held = hold_many(&locker).await?;
+    let held = hold_many(&locker, MANY).await?;
+    // A server counts a command from its first call on.
+    node.command(&["DEL", "dlock:none"]).await?;
     let before = calls(&node, "del").await?;
-    // Until the first has its reply, those that come later wait for each other, however busy the machine is.
-    node.stop()?;
-    let releasing = tokio::spawn(release(held));
-    tokio::time::sleep(Duration::from_millis(200)).await;
-    node.cont()?;
-    releasing.await??;
+    // In one task: as each is half of what is in flight, the batches grow without a reply.
+    let releases = held.into_iter().map(Guard::release);
+    for released in join_all(releases).await {
+        released?;
+    }
     let deletions = calls(&node, "del").await? - before;
-    assert!(deletions < OTHERS as u64, "{deletions}");
+    assert!(deletions < MANY as u64 / 3, "{deletions}");
     until_clean(&node).await
 }
 
@@ -109,14 +113,14 @@ async fn k04_a_release_of_many_compares_each(program: Program) -> Outcome {
         let node = start(&program, &[]).await?;
         let locker = connect_as_user(&node, rules).await?;
         let other = connect(node.address(), "").await?;
-        let held = hold_many(&locker).await?;
+        let held = hold_many(&locker, 3 * OTHERS).await?;
         node.command(&["SET", "dlock:ok-20", "theirs"]).await?;
         release(held).await?;
         assert_eq!(value(&node, "ok-20").await?.as_deref(), Some("theirs"));
         node.command(&["DEL", "dlock:ok-20"]).await?;
         until_clean(&node).await?;
 
-        let held = hold_many(&locker).await?;
+        let held = hold_many(&locker, 3 * OTHERS).await?;
         node.command(&["DEL", "dlock:ok-21"]).await?;
         let waiter = tokio::spawn(other.acquire("ok-22").into_future());
         until_marked(&node, "ok-22").await?;
