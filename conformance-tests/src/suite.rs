@@ -28,7 +28,7 @@ const WORKER_THREADS: usize = 2;
 /// How many cases run at once by default: more than there are processors, as cases mostly wait.
 ///
 /// Each further process and runtime makes the machine's pauses longer.
-const THREADS: usize = 10;
+const THREADS: usize = 14;
 
 /// How long the clients of a stopped case may take to release what they hold.
 const STOP_MAX: Duration = Duration::from_secs(2);

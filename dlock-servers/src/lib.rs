@@ -10,6 +10,7 @@ pub mod zk;
 mod certificates;
 mod clock;
 mod controls;
+mod copy;
 mod links;
 mod parent;
 mod port;
@@ -18,6 +19,6 @@ mod program;
 mod until;
 
 pub use self::{
-    certificates::Certificates, clock::SetClock, links::Links, port::Port, process::Process,
-    program::Program,
+    certificates::Certificates, clock::SetClock, copy::copy_directory, links::Links, port::Port,
+    process::Process, program::Program,
 };

@@ -3,6 +3,7 @@
 use std::{fs, io, path::Path, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use dlock_servers::copy_directory;
 use dlock_verify::{
     chaos::{Fault, Site},
     support::{Outcome, within},
@@ -132,14 +133,17 @@ async fn leader<M: Member>(members: &Members<M>) -> usize {
 async fn save(servers: &impl Servers, server: usize, copies: &TempDir) -> Outcome {
     let from = servers.directory(server).await;
     let to = copies.path().join(server.to_string());
-    Ok(spawn_blocking(move || copy(&from, &to)).await??)
+    Ok(spawn_blocking(move || copy_directory(&from, &to, &[LOG])).await??)
 }
 
 /// Replaces the data of a server, which is killed, by its copy.
 async fn put_back(servers: &impl Servers, server: usize, copies: &TempDir) -> Outcome {
     let from = copies.path().join(server.to_string());
     let to = servers.directory(server).await;
-    Ok(spawn_blocking(move || empty(&to).and_then(|()| copy(&from, &to))).await??)
+    Ok(
+        spawn_blocking(move || empty(&to).and_then(|()| copy_directory(&from, &to, &[LOG])))
+            .await??,
+    )
 }
 
 /// Starts these at once: a member of a cluster is not ready before another one is.
@@ -151,21 +155,6 @@ pub(crate) async fn start_all<S: Servers>(servers: &Arc<S>, which: &[usize]) -> 
     }
     while let Some(started) = starts.join_next().await {
         started??;
-    }
-    Ok(())
-}
-
-/// Copies files and directories; not sockets, and not the log.
-fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let (kind, target) = (entry.file_type()?, to.join(entry.file_name()));
-        if kind.is_dir() {
-            copy(&entry.path(), &target)?;
-        } else if kind.is_file() && entry.file_name() != LOG {
-            fs::copy(entry.path(), target)?;
-        }
     }
     Ok(())
 }

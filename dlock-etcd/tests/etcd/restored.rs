@@ -3,7 +3,10 @@
 use std::{fs, path::Path, time::Duration};
 
 use dlock::LostCause;
-use dlock_servers::etcd::{Flavour, Node};
+use dlock_servers::{
+    copy_directory,
+    etcd::{Flavour, Node},
+};
 
 use crate::support::{Outcome, cases, connect, start, take, until_clean, within};
 
@@ -24,7 +27,7 @@ async fn k05_a_restored_server_is_detected_by_the_next_renewal(flavour: Flavour)
     until_clean(&node).await?;
     node.terminate().await?;
     let (data, backup) = (directory(&node, "data"), directory(&node, "backup"));
-    copy(&data, &backup)?;
+    copy_directory(&data, &backup, &[])?;
     // Each start is an election.
     for _ in 0..2 {
         node.resume().await?;
@@ -60,18 +63,4 @@ async fn k05_a_restored_server_is_detected_by_the_next_renewal(flavour: Flavour)
 
 fn directory(node: &Node, name: &str) -> std::path::PathBuf {
     node.process().directory().join(name)
-}
-
-fn copy(from: &Path, to: &Path) -> Outcome {
-    fs::create_dir(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let to = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            copy(&entry.path(), &to)?;
-        } else {
-            fs::copy(entry.path(), &to)?;
-        }
-    }
-    Ok(())
 }

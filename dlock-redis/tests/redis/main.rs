@@ -57,7 +57,7 @@ use libtest_mimic::Trial;
 const CLOCK: &str = "libfaketime";
 
 /// Cases mostly wait, but the machine may have two processors, and some measure how long.
-const THREADS: usize = 8;
+const THREADS: usize = 12;
 
 fn main() -> ExitCode {
     dlock_verify::support::main(THREADS, Flavour::ALL.into_iter().flat_map(trials))

@@ -3,6 +3,7 @@
 //! Tests query a server as its administrator, over its socket and with the machine's `mariadb` client.
 
 mod admin;
+mod data;
 mod flavour;
 mod galera;
 mod moving_proxy;

@@ -1,13 +1,11 @@
 //! A server of MySQL or MariaDB, as a child process.
 
-use std::{ffi::OsString, io, net::SocketAddr, path::Path, process::Stdio};
+use std::{ffi::OsString, io, net::SocketAddr, path::Path, sync::Arc};
 
-use rustix::process::{Pid, Signal, kill_process_group};
 use tempfile::TempDir;
-use tokio::process::Command;
 
-use super::{Flavour, Options, admin::Admin, options::common};
-use crate::{Port, Process, Program, controls::controls};
+use super::{Flavour, Options, admin::Admin, data::Original, options::common};
+use crate::{Port, Process, controls::controls};
 
 /// The database of the user.
 const DATABASE: &str = "locks";
@@ -20,6 +18,8 @@ pub struct Node {
     port: Port,
     admin: Admin,
     flavour: Flavour,
+    /// Kept for the next server that starts.
+    _data: Arc<Original>,
 }
 
 controls!(Node);
@@ -44,7 +44,7 @@ impl Node {
         let directory = TempDir::new()?;
         let port = Port::reserve()?;
         let socket = directory.path().join("admin");
-        make_data(flavour, &program, directory.path()).await?;
+        let data = Original::copy_to(directory.path(), flavour, &program).await?;
         let mut words = common(flavour, &program, directory.path());
         words.extend(
             [
@@ -66,6 +66,7 @@ impl Node {
             port,
             admin: Admin { socket },
             flavour,
+            _data: data,
         };
         node.resume().await?;
         let (user, password) = (Self::USER, Self::PASSWORD);
@@ -135,56 +136,4 @@ impl Node {
         let ready = || async { admin.query("SELECT 1").await.map(drop) };
         self.process.start(ready).await
     }
-}
-
-/// A group of processes that is killed with this: a script starts the server as a child of its own.
-struct Group(Option<Pid>);
-
-impl Group {
-    fn of(leader: Option<u32>) -> Self {
-        let leader = leader.and_then(|id| i32::try_from(id).ok());
-        Self(leader.and_then(Pid::from_raw))
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        if let Some(leader) = self.0 {
-            // All of them may have ended.
-            let _ = kill_process_group(leader, Signal::KILL);
-        }
-    }
-}
-
-/// Makes the server's own tables.
-async fn make_data(flavour: Flavour, program: &Program, directory: &Path) -> io::Result<()> {
-    let arguments = common(flavour, program, directory);
-    let (mut words, more): (Vec<OsString>, &[&str]) = match flavour {
-        Flavour::MariaDbStable => (
-            vec!["mariadb-install-db".into()],
-            &["--auth-root-authentication-method=normal", "--skip-test-db"],
-        ),
-        Flavour::MySqlNewest => (program.words().to_vec(), &["--initialize-insecure"]),
-    };
-    words.extend(arguments);
-    words.extend(more.iter().map(OsString::from));
-    let mut words = words.into_iter();
-    let mut command = Command::new(words.next().unwrap_or_default());
-    command
-        .args(words)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0)
-        .kill_on_drop(true);
-    let child = command.spawn()?;
-    let mut group = Group::of(child.id());
-    let output = child.wait_with_output().await?;
-    group.0 = None;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = [output.stdout, output.stderr].concat();
-    let said = String::from_utf8_lossy(&said).into_owned();
-    Err(io::Error::other(format!("no data for a server: {said}")))
 }

@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, path::Path};
 
-use super::Flavour;
+use super::{Flavour, data::DATA};
 use crate::{Program, SetClock};
 
 /// How a server is set up; by default as its distributor has it, but small.
@@ -30,7 +30,7 @@ pub(super) fn common(flavour: Flavour, program: &Program, directory: &Path) -> V
         word.push(path);
         words.push(word);
     };
-    path("--datadir=", &directory.join("data"));
+    path("--datadir=", &directory.join(DATA));
     // Servers that start together take the same names for temporary files.
     path("--tmpdir=", directory);
     match flavour {
