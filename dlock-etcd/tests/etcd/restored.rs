@@ -1,6 +1,6 @@
 //! Data that were put back.
 
-use std::{fs, path::Path, time::Duration};
+use std::{fs, time::Duration};
 
 use dlock::LostCause;
 use dlock_servers::{

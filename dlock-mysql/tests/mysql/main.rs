@@ -35,7 +35,7 @@ use libtest_mimic::Trial;
 const CLOCK: &str = "libfaketime";
 
 /// Each case has a server of its own, which takes seconds of a processor to make.
-const THREADS: usize = 4;
+const THREADS: usize = 5;
 
 fn main() -> ExitCode {
     if let Some(code) = holder::serve_if_requested() {
