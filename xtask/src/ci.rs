@@ -1,6 +1,15 @@
 //! `cargo xtask ci`: what continuous integration runs, the quick steps first.
 
-use crate::{command::Tool, deny, failure::Result, features, setup, step::step, test, tidy};
+use std::thread;
+
+use crate::{
+    command::Tool,
+    deny,
+    failure::{Failure, Result},
+    features, setup,
+    step::step,
+    test, tidy,
+};
 
 /// Runs setup, every check, then [every test](test::cargo_test).
 ///
@@ -8,7 +17,9 @@ use crate::{command::Tool, deny, failure::Result, features, setup, step::step, t
 ///
 /// At the first step that fails, with the command to run by hand.
 pub(crate) fn run() -> Result<()> {
-    setup::run()?;
+    setup::for_checks()?;
+    // It mostly waits for downloads, and the checks for the compiler.
+    let servers = thread::spawn(setup::for_tests);
     step("format", || Tool::cargo("fmt --all --check").run())?;
     step("tidy", || tidy::run(&tidy::Options::default()))?;
     step("clippy", || {
@@ -17,6 +28,8 @@ pub(crate) fn run() -> Result<()> {
     step("docs", docs)?;
     features::none()?;
     deny::run()?;
+    let panicked = |_| Failure::new("the installation of the servers panicked");
+    servers.join().map_err(panicked)??;
     test::cargo_test(&[])
 }
 

@@ -14,11 +14,11 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tempfile::TempDir;
 use tokio::{process::Command, sync::Mutex, task::spawn_blocking};
 
-use super::{Flavour, options::common};
+use super::{
+    Flavour,
+    options::{DATA, common},
+};
 use crate::{Program, copy_directory};
-
-/// The directory of a server's data, within its own.
-pub(super) const DATA: &str = "data";
 
 /// The file with the identity of a MySQL server, which makes one for itself if it is missing.
 const IDENTITY: &str = "auto.cnf";

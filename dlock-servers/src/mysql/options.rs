@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, path::Path};
 
-use super::{Flavour, data::DATA};
+use super::Flavour;
 use crate::{Program, SetClock};
 
 /// How a server is set up; by default as its distributor has it, but small.
@@ -21,6 +21,9 @@ const SMALL: [&str; 3] = [
     "--user=root",
     "--innodb-buffer-pool-size=32M",
 ];
+
+/// The directory of a server's data, within its own.
+pub(super) const DATA: &str = "data";
 
 /// The command line without the program, for making the data and for running alike.
 pub(super) fn common(flavour: Flavour, program: &Program, directory: &Path) -> Vec<OsString> {

@@ -31,7 +31,8 @@ const JARS: &[&str] = &[
     "/usr/share/java/curator-recipes.jar",
 ];
 
-const REQUIREMENTS: &[Requirement] = &[
+/// What builds and checks need.
+const TOOLS: &[Requirement] = &[
     Requirement {
         name: "rustfmt",
         is_there: || Tool::cargo("fmt --version").succeeds(),
@@ -42,6 +43,15 @@ const REQUIREMENTS: &[Requirement] = &[
         is_there: || Tool::cargo("clippy --version").succeeds(),
         get: || component("clippy"),
     },
+    Requirement {
+        name: "protoc, which etcd's driver is built with",
+        is_there: protoc::is_there,
+        get: protoc::get,
+    },
+];
+
+/// What the tests need.
+const SERVERS: &[Requirement] = &[
     Requirement {
         name: "setpriv, which ends the servers of a killed test",
         is_there: || Tool::new("setpriv").args(["--version"]).succeeds(),
@@ -65,11 +75,6 @@ const REQUIREMENTS: &[Requirement] = &[
         name: "libfaketime, which sets a server's clock",
         is_there: || Path::new(&clock()).is_file(),
         get: || apt::install("libfaketime", None),
-    },
-    Requirement {
-        name: "protoc, which etcd's driver is built with",
-        is_there: protoc::is_there,
-        get: protoc::get,
     },
     Requirement {
         name: "etcd",
@@ -163,8 +168,27 @@ const PEERS: &[Requirement] = &[
 ///
 /// At the first requirement that cannot be met, with the command that was tried.
 pub(crate) fn run() -> Result<()> {
-    step("setup", || {
-        REQUIREMENTS.iter().try_for_each(Requirement::meet)?;
+    for_checks()?;
+    for_tests()
+}
+
+/// Installs what builds and checks need.
+///
+/// # Errors
+///
+/// As [`run`].
+pub(crate) fn for_checks() -> Result<()> {
+    step("tools", || TOOLS.iter().try_for_each(Requirement::meet))
+}
+
+/// Installs what the tests need beyond that.
+///
+/// # Errors
+///
+/// As [`run`].
+pub(crate) fn for_tests() -> Result<()> {
+    step("servers and clients", || {
+        SERVERS.iter().try_for_each(Requirement::meet)?;
         meet_all(CLIENTS, "its tests are skipped");
         Ok(())
     })
