@@ -31,7 +31,7 @@ const JARS: &[&str] = &[
     "/usr/share/java/curator-recipes.jar",
 ];
 
-/// What builds and checks need.
+/// The tools of builds and checks.
 const TOOLS: &[Requirement] = &[
     Requirement {
         name: "rustfmt",
@@ -50,7 +50,7 @@ const TOOLS: &[Requirement] = &[
     },
 ];
 
-/// What the tests need.
+/// The tools of tests, beyond those.
 const SERVERS: &[Requirement] = &[
     Requirement {
         name: "setpriv, which ends the servers of a killed test",
