@@ -44,6 +44,7 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
     let trials = trials![
         it_stays_writable_though_a_killed_client_made_it_read_only,
         a_server_that_does_not_follow_gets_the_rows_of_another,
+        servers_that_run_together_have_data_of_their_own,
     ];
     if_available(flavour.name(), flavour.find(), trials)
 }
@@ -91,6 +92,22 @@ async fn a_server_that_does_not_follow_gets_the_rows_of_another(flavour: Flavour
         assert_ne!(to.query(ROWS).await?, from.query(ROWS).await?, "{change}");
         to.copy_table(&from, "locks.t").await?;
         assert_eq!(to.query(ROWS).await?, from.query(ROWS).await?, "{change}");
+    }
+    Ok(())
+}
+
+/// Both have copies of the same data, as the second one starts while the first runs.
+async fn servers_that_run_together_have_data_of_their_own(flavour: Flavour) -> Outcome {
+    let options = Options::default();
+    let first = Node::start(flavour, &options).await?;
+    first.query(TABLE).await?;
+    let second = Node::start(flavour, &options).await?;
+    let tables = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'locks'";
+    assert_eq!(second.query(tables).await?.concat(), ["0"]);
+    // MariaDB has no such identity.
+    if flavour == Flavour::MySqlNewest {
+        let identity = "SELECT @@server_uuid";
+        assert_ne!(first.query(identity).await?, second.query(identity).await?);
     }
     Ok(())
 }

@@ -34,7 +34,7 @@ use libtest_mimic::Trial;
 /// The library for the cases with a clock of their own.
 const CLOCK: &str = "libfaketime";
 
-/// Each case has a server of its own, which takes seconds of a processor to make.
+/// Each case has a server of its own, which takes a second of a processor to start. With more at once some are too late.
 const THREADS: usize = 5;
 
 fn main() -> ExitCode {

@@ -111,7 +111,7 @@ impl Floor for EtcdFloor {
     /// Revokes the leases, which all keys have.
     async fn close(&self) -> Result<()> {
         self.keeping.abort();
-        self.own_lock.close().await;
+        self.own_lock.close().await?;
         revoke(&self.client, self.lease).await
     }
 }

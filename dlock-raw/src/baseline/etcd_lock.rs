@@ -3,9 +3,17 @@
 //! A lock on a shared lease would be taken by all that share it, as the server distinguishes holders by
 //! their leases only. And one without a lease gets one that no client keeps alive.
 
-use dlock_core::{Error, ErrorKind, Result, backend::async_trait};
-use etcd_client::{Client, Error as DriverError, LockOptions};
-use tokio_util::task::TaskTracker;
+use std::{
+    collections::BTreeSet,
+    hash::{BuildHasher as _, RandomState},
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+};
+
+use dlock_core::{Error, ErrorKind, Result, backend::async_trait, toolkit::Lock};
+use etcd_client::{Client, Error as DriverError, LeaseGrantOptions, LockOptions};
 
 use super::floor::{Cycle, OwnLock};
 use crate::driver::etcd::words;
@@ -17,22 +25,38 @@ pub(super) const TTL_S: i64 = 30;
 pub(super) struct EtcdLock {
     client: Client,
     prefix: String,
-    cycles: TaskTracker,
+    leases: Arc<Leases>,
+}
+
+/// The leases of cycles that have begun and not ended.
+struct Leases {
+    open: Lock<BTreeSet<i64>>,
+    /// The client chooses the ids: so a lease is known before its answer.
+    next: AtomicI64,
 }
 
 impl EtcdLock {
     pub(super) fn new(client: Client, prefix: String) -> Self {
+        // The keys of a new state are random; an id is positive.
+        let first = RandomState::new().hash_one(TTL_S) >> 1;
+        let leases = Arc::new(Leases {
+            open: Lock::default(),
+            next: AtomicI64::new(i64::try_from(first).unwrap_or(1)),
+        });
         Self {
             client,
             prefix,
-            cycles: TaskTracker::new(),
+            leases,
         }
     }
 
-    /// Waits for cycles that were dropped: each revokes its lease.
-    pub(super) async fn close(&self) {
-        self.cycles.close();
-        self.cycles.wait().await;
+    /// Revokes the leases of cycles that were dropped.
+    pub(super) async fn close(&self) -> Result<()> {
+        let open = std::mem::take(&mut *self.leases.open.lock());
+        for lease in open {
+            revoke(&self.client, lease).await?;
+        }
+        Ok(())
     }
 }
 
@@ -45,7 +69,7 @@ impl OwnLock for EtcdLock {
         Box::new(Task {
             client: self.client.clone(),
             name: format!("{}{name}", self.prefix),
-            cycles: self.cycles.clone(),
+            leases: self.leases.clone(),
         })
     }
 }
@@ -53,28 +77,24 @@ impl OwnLock for EtcdLock {
 struct Task {
     client: Client,
     name: String,
-    cycles: TaskTracker,
+    leases: Arc<Leases>,
 }
 
 #[async_trait]
 impl Cycle for Task {
     async fn cycle(&mut self) -> Result<()> {
-        // The server may serve a dropped request for a lease after one that revokes it. So this one is not dropped.
-        let cycle = cycle(self.client.clone(), self.name.clone());
-        self.cycles.spawn(cycle).await.unwrap_or_else(|error| {
-            let why = "the cycle of etcd's own lock panicked";
-            Err(Error::new(ErrorKind::Internal, why).with_source(error))
-        })
+        let id = self.leases.next.fetch_add(1, Ordering::Relaxed);
+        self.leases.open.lock().insert(id);
+        let options = LeaseGrantOptions::new().with_id(id);
+        let granted = self.client.lease_grant(TTL_S, Some(options)).await;
+        granted.map_err(failed)?;
+        let options = LockOptions::new().with_lease(id);
+        let locked = self.client.lock(&*self.name, Some(options)).await;
+        // It ends with its lease.
+        revoke(&self.client, id).await?;
+        self.leases.open.lock().remove(&id);
+        locked.map(drop).map_err(failed)
     }
-}
-
-async fn cycle(mut client: Client, name: String) -> Result<()> {
-    let lease = client.lease_grant(TTL_S, None).await.map_err(failed)?.id();
-    let options = LockOptions::new().with_lease(lease);
-    let locked = client.lock(name, Some(options)).await;
-    // It ends with its lease.
-    revoke(&client, lease).await?;
-    locked.map(drop).map_err(failed)
 }
 
 /// The code of gRPC for a lease that is not there.
