@@ -57,6 +57,8 @@ pub(crate) struct Connection {
     pub(crate) wait_timeout: u64,
     /// The begin of the last exchange.
     pub(crate) used: BootInstant,
+    /// The transaction has a savepoint ([`crate::hold::savepoint`]).
+    pub(crate) has_savepoint: bool,
     /// An exchange has begun, and its end has not arrived.
     effect_unknown: bool,
     /// Cycles of locking and freeing as text; `None` if its server does not prepare statements.
@@ -77,6 +79,7 @@ impl Connection {
             epoch: Epoch::default(),
             wait_timeout: 0,
             used: now,
+            has_savepoint: false,
             effect_unknown: false,
             cycles: Some(0),
             prepared: [false; Self::PREPARED_MAX],
@@ -150,6 +153,7 @@ impl Connection {
 
     /// Frees the locked row.
     pub(crate) async fn commit(&mut self, clock: &Clock, request_timeout: Duration) -> Result<()> {
+        self.has_savepoint = false;
         if self.is_prepared() {
             let freed =
                 self.query_prepared(clock, Statement::Commit, query(COMMIT), request_timeout);

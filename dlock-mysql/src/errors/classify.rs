@@ -5,8 +5,8 @@ use std::fmt;
 use dlock_core::{Error, ErrorKind};
 
 use crate::errors::codes::{
-    CONNECTION_LIMITS, LOCK_NOWAIT, LOCK_WAIT_TIMEOUT, NO_COLUMN, NO_SESSION, NO_STATEMENT,
-    NO_TABLE, NOT_PREPARABLE, SESSION_OVER, code, number,
+    CONNECTION_LIMITS, LOCK_NOWAIT, LOCK_WAIT_TIMEOUT, NO_COLUMN, NO_SAVEPOINT, NO_SESSION,
+    NO_STATEMENT, NO_TABLE, NOT_PREPARABLE, SESSION_OVER, code, number,
 };
 
 /// Whether the session belongs to a former primary, or a proxy has moved it.
@@ -49,6 +49,11 @@ pub(crate) fn is_no_table(error: &Error) -> bool {
 /// Whether a table lacks a column that this layout has.
 pub(crate) fn is_no_column(error: &Error) -> bool {
     number(error) == Some(NO_COLUMN)
+}
+
+/// Whether the transaction of the savepoint is over.
+pub(crate) fn is_no_savepoint(error: &Error) -> bool {
+    number(error) == Some(NO_SAVEPOINT)
 }
 
 /// Whether the session to kill is over already.

@@ -15,6 +15,9 @@ pub(crate) const NO_TABLE: u16 = 1146;
 /// The column does not exist.
 pub(crate) const NO_COLUMN: u16 = 1054;
 
+/// The transaction has no such savepoint; also the number of a function that is missing.
+pub(crate) const NO_SAVEPOINT: u16 = 1305;
+
 /// `KILL` of a session that is over.
 pub(crate) const NO_SESSION: u16 = 1094;
 

@@ -5,7 +5,7 @@ use std::io;
 use dlock_core::{Effect, ErrorKind};
 
 use crate::errors::codes::{
-    LOCK_NOWAIT, LOCK_WAIT_TIMEOUT, NO_STATEMENT, NO_TABLE, SESSION_OVER, code,
+    LOCK_NOWAIT, LOCK_WAIT_TIMEOUT, NO_SAVEPOINT, NO_STATEMENT, NO_TABLE, SESSION_OVER, code,
 };
 
 /// The hint of a socket that is not there.
@@ -82,7 +82,7 @@ fn of_number(number: u16) -> (ErrorKind, Effect, &'static str) {
             Unavailable,
             "the server's limit for statements ended this one; see max_statement_time",
         ),
-        1305 | 1128 => none(Unsupported, "the server has no UUID_SHORT()"),
+        NO_SAVEPOINT | 1128 => none(Unsupported, "the server has no UUID_SHORT()"),
         number if SESSION_OVER.contains(&number) => {
             (Unavailable, Effect::Unknown, "the server ended the session")
         }

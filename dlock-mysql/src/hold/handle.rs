@@ -21,7 +21,10 @@ use crate::{
     },
     epoch::row::{self, Epoch},
     errors,
-    hold::heartbeat::{self, Heartbeat},
+    hold::{
+        heartbeat::{self, Heartbeat},
+        savepoint,
+    },
     sql::server::SessionId,
 };
 
@@ -93,25 +96,23 @@ impl Hold {
         }
     }
 
-    /// Reads the epoch for all over the holding connection, when the control connection cannot.
+    /// Reads the epoch for all over the holding connection, when the control connection cannot. Reports a loss that it
+    /// finds.
     pub(crate) async fn read_epoch(self: &Arc<Self>, pool: &Arc<Pool>) -> Result<()> {
         let (hold, pool) = (self.clone(), pool.clone());
         let reading = tokio::spawn(async move {
             let mut held = hold.connection.lock().await;
-            let connection = &mut held
-                .as_mut()
-                .ok_or_else(errors::connection_lost)?
-                .connection;
-            let (clock, request_timeout) = (&pool.connector.clock, pool.config().timeouts.reply);
-            let sent = clock.now();
-            let rows = connection
-                .query(clock, &row::select(), request_timeout)
-                .await?;
-            let epoch = Epoch::find(&rows, sent)?.ok_or_else(row::missing_row)?;
-            if epoch.start != hold.session.start {
-                return Err(errors::session_moved());
+            let held = held.as_mut().ok_or_else(errors::connection_lost)?;
+            let connection = &mut held.connection;
+            if connection.has_savepoint {
+                hold.send_heartbeat(&pool, connection).await?;
             }
-            pool.epochs.store(epoch);
+            let read = epoch_on(&pool, connection).await;
+            if read.is_err() && connection.is_reusable() {
+                // The statement may have ended the transaction.
+                hold.send_heartbeat(&pool, connection).await?;
+            }
+            pool.epochs.store(read?);
             Ok(())
         });
         reading.await.unwrap_or_else(errors::task_failed)
@@ -123,11 +124,18 @@ impl Hold {
         let Ok(mut held) = self.connection.try_lock() else {
             return;
         };
-        if let Some(held) = held.as_mut()
-            && let Ok(Heartbeat::Lost(cause)) = heartbeat::send(pool, &mut held.connection).await
-        {
-            self.attempt.report_lost(cause);
+        if let Some(held) = held.as_mut() {
+            let _ = self.send_heartbeat(pool, &mut held.connection).await;
         }
+    }
+
+    /// Sends a heartbeat, and reports a loss that it finds.
+    async fn send_heartbeat(&self, pool: &Pool, connection: &mut Connection) -> Result<()> {
+        if let Heartbeat::Lost(cause) = heartbeat::send(pool, connection).await? {
+            self.attempt.report_lost(cause);
+            return Err(errors::connection_lost());
+        }
+        Ok(())
     }
 
     /// Frees the row. If that is not confirmed, closes the connection and kills its session (K4).
@@ -157,4 +165,16 @@ impl Hold {
         self.is_released.store(true, Ordering::Release);
         Ok(())
     }
+}
+
+/// The epoch, as the holding `connection` reads it.
+async fn epoch_on(pool: &Pool, connection: &mut Connection) -> Result<Epoch> {
+    let (clock, request_timeout) = (&pool.connector.clock, pool.config().timeouts.reply);
+    let sent = clock.now();
+    let rows = savepoint::query(connection, clock, &row::select(), request_timeout).await?;
+    let epoch = Epoch::find(&rows, sent)?.ok_or_else(row::missing_row)?;
+    if epoch.start != connection.session.start {
+        return Err(errors::session_moved());
+    }
+    Ok(epoch)
 }

@@ -9,6 +9,7 @@ use crate::{
     },
     epoch::row::{self, Epoch},
     errors,
+    hold::savepoint,
     sql::{
         row::{Row, is_on, number},
         server::SessionId,
@@ -27,7 +28,13 @@ pub(crate) enum Heartbeat {
 
 /// Sends one heartbeat. After an error the state of the session is unknown.
 pub(crate) async fn send(pool: &Pool, connection: &mut Connection) -> Result<Heartbeat> {
-    let rows = request(pool, connection, HEARTBEAT).await?;
+    let sql = savepoint::after_return(connection, HEARTBEAT);
+    let rows = match request(pool, connection, &sql).await {
+        // The transaction is over, and with it the hold.
+        Err(error) if errors::is_no_savepoint(&error) => Vec::new(),
+        rows => rows?,
+    };
+    connection.has_savepoint = false;
     read(rows.first(), connection.session)
 }
 

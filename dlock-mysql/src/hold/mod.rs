@@ -3,3 +3,4 @@
 pub(crate) mod handle;
 pub(crate) mod heartbeat;
 pub(crate) mod renewal;
+mod savepoint;

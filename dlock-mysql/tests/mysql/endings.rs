@@ -4,17 +4,19 @@ use std::time::Duration;
 
 use dlock::{ErrorKind, LostCause};
 use dlock_core::Clock;
-use dlock_servers::mysql::Flavour;
+use dlock_servers::mysql::{Flavour, Node};
 use sqlx::{AssertSqlSafe, Connection as _, MySqlConnection, raw_sql};
+use tokio::task::JoinHandle;
 
 use crate::support::{
-    EPOCH_FRESH, Outcome, TTL_LONG, cases, holder, open, queued, sessions, soon, start, take,
-    until, until_granting, waiting,
+    EPOCH_FRESH, Outcome, TTL_LONG, UNTIL_PREPARED, cases, end_session, execute, holder, open,
+    queued, root, sessions, soon, start, take, until, until_granting, waiting,
 };
 
 cases![
     t61_a_lock_that_was_taken_leaves_no_transaction,
     t62_a_deadlock_ends_the_session_and_the_wait_goes_on,
+    t62_a_deadlock_of_a_renewal_is_a_loss,
     t63_a_cancelled_waiter_leaves_the_queue,
     t65_a_killed_session_is_known_at_once,
     t67_a_server_made_read_only_loses_its_locks,
@@ -56,7 +58,6 @@ async fn t61_a_lock_that_was_taken_leaves_no_transaction(flavour: Flavour) -> Ou
 /// whole transaction, and with it the grant.
 async fn t62_a_deadlock_ends_the_session_and_the_wait_goes_on(flavour: Flavour) -> Outcome {
     let node = start(flavour).await?;
-    node.query("GRANT LOCK TABLES ON locks.* TO app").await?;
     let (holder, other) = (
         open(&node.url(), TTL_LONG).await?,
         open(&node.url(), TTL_LONG).await?,
@@ -66,27 +67,65 @@ async fn t62_a_deadlock_ends_the_session_and_the_wait_goes_on(flavour: Flavour) 
     let waiter = queued(&node, other.acquire("a").wait_forever(), 1).await?;
     tokio::time::sleep(EPOCH_FRESH).await;
     let before = sessions(&node).await?;
-    // Gets the table of the epoch, which the waiter reads next, and waits for the one that both have.
-    let mut tables = MySqlConnection::connect(&node.url()).await?;
-    let locking = tokio::spawn(async move {
-        let lock = raw_sql("LOCK TABLES dlock_epoch WRITE, dlock_locks WRITE");
-        lock.execute(&mut tables).await.map(|_| tables)
-    });
-    until("the other one waits, too", async || {
-        let blocked = "SELECT id FROM information_schema.processlist WHERE info LIKE 'LOCK TABLES%' \
-                       AND state LIKE 'Waiting%'";
-        Ok(node.query(blocked).await?.len() == 1)
-    })
-    .await?;
+    let locking = lock_tables(&node).await?;
     held.release().await?;
     let mut tables = soon("the tables are locked", locking).await???;
-    raw_sql("UNLOCK TABLES").execute(&mut tables).await?;
+    execute(&mut tables, "UNLOCK TABLES").await?;
     let guard = soon("it is granted", waiter).await???;
     assert!(guard.token() > token);
     let now = sessions(&node).await?;
     let ended = before.iter().filter(|id| !now.contains(id)).count();
     assert_eq!(ended, 1, "the session that was undone is not used again");
     Ok(guard.release().await?)
+}
+
+/// A renewal without another connection reads the epoch in the transaction that holds. The server undoes that one,
+/// and with it the grant, and the session goes on.
+async fn t62_a_deadlock_of_a_renewal_is_a_loss(flavour: Flavour) -> Outcome {
+    let ttl = Duration::from_secs(6);
+    let node = start(flavour).await?;
+    node.query("ALTER USER app WITH MAX_USER_CONNECTIONS 2")
+        .await?;
+    let locker = open(&node.url(), ttl).await?;
+    // A prepared statement leaves the table of the epoch free.
+    for _ in 0..UNTIL_PREPARED {
+        take(&locker, "a").await?.release().await?;
+    }
+    let held = take(&locker, "a").await?;
+    let session = holder(&node).await?;
+    node.query("ALTER USER app WITH MAX_USER_CONNECTIONS 1")
+        .await?;
+    for other in sessions(&node).await? {
+        if other != session {
+            end_session(&node, &other).await?;
+        }
+    }
+    let locking = lock_tables(&node).await?;
+    assert!(held.is_held());
+    let cause = soon("the loss", held.lost()).await?;
+    assert_eq!(cause, LostCause::SessionEnded);
+    let mut tables = soon("the tables are locked", locking).await???;
+    execute(&mut tables, "UNLOCK TABLES").await
+}
+
+/// Locks the table of the epoch, and waits for that of the locks, where one is held, when this returns.
+async fn lock_tables(node: &Node) -> Outcome<JoinHandle<Outcome<MySqlConnection>>> {
+    let mut tables = root(node).await?;
+    let locking = tokio::spawn(async move {
+        execute(
+            &mut tables,
+            "LOCK TABLES dlock_epoch WRITE, dlock_locks WRITE",
+        )
+        .await?;
+        Ok(tables)
+    });
+    until("it waits for the table of the locks", async || {
+        let blocked = "SELECT id FROM information_schema.processlist WHERE info LIKE 'LOCK TABLES%' \
+                       AND state LIKE 'Waiting%'";
+        Ok(node.query(blocked).await?.len() == 1)
+    })
+    .await?;
+    Ok(locking)
 }
 
 async fn t63_a_cancelled_waiter_leaves_the_queue(flavour: Flavour) -> Outcome {
