@@ -61,12 +61,17 @@ impl Idle {
         }
         let end = end(&connection);
         connections.connections.push_back(connection);
-        match connections.next {
-            None => drop(tokio::spawn(Sweeper(Some(self.clone())).run())),
-            Some(next) if next <= end => return,
-            Some(_) => self.changed.notify_one(),
+        let next = connections.next;
+        if next.is_some_and(|next| next <= end) {
+            return;
         }
         connections.next = Some(end);
+        // A runtime that ends drops the task at once, and the task takes this lock.
+        drop(connections);
+        match next {
+            None => drop(tokio::spawn(Sweeper(Some(self.clone())).run())),
+            Some(_) => self.changed.notify_one(),
+        }
     }
 
     /// Closes all of them.
