@@ -97,6 +97,8 @@ async fn find(turn: &mut ControlTurn, select: &str) -> Result<Option<String>> {
     let rows = rows.map_err(errors::of_table_statement)?;
     let row = rows.into_iter().next().unwrap_or_default();
     if is_on(&row, 0)? {
+        // The former primary of a switchover: the next reading follows the address.
+        turn.disconnect();
         return Err(errors::read_only());
     }
     // A text of other bytes is no record, and never the expected one.

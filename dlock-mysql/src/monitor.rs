@@ -16,7 +16,10 @@ use crate::{
     errors,
     hold::handle::Hold,
     inspect::reply,
-    sql::{row::number, server::SessionId},
+    sql::{
+        row::number,
+        server::{ServerStart, SessionId},
+    },
 };
 
 /// The pause between two checks.
@@ -117,46 +120,76 @@ impl Drop for MonitorTask {
 }
 
 async fn check(pool: &Arc<Pool>, holds: Vec<Arc<Hold>>) {
-    let check_each = match alive(pool, &holds).await {
-        Ok(Some((own, alive))) => {
-            for hold in &holds {
-                // A restarted server reuses the numbers.
-                if hold.session.start != own.start || !alive.contains(&hold.session.connection) {
+    let unknown = match alive(pool, &holds).await {
+        Ok(Some(alive)) => {
+            let (unknown, known): (Vec<_>, Vec<_>) = holds
+                .into_iter()
+                .partition(|hold| alive.has(hold.session).is_none());
+            for hold in known {
+                if alive.has(hold.session) == Some(false) {
                     hold.attempt.report_lost(LostCause::SessionEnded);
                 }
             }
-            return;
+            unknown
         }
-        Ok(None) => true,
+        Ok(None) => holds,
         Err(error) => {
             tracing::debug!(%error, "cannot monitor the held locks");
             // The server may be gone, with all sessions, or may have no connection left for the monitor.
-            errors::is_session_over(&error) || errors::is_connection_limit(&error)
+            match errors::is_session_over(&error) || errors::is_connection_limit(&error) {
+                true => holds,
+                false => Vec::new(),
+            }
         }
     };
-    if check_each {
-        for hold in holds {
-            let pool = pool.clone();
-            // In parallel; a busy connection gets no second request.
-            tokio::spawn(async move { hold.check(&pool).await });
+    for hold in unknown {
+        let pool = pool.clone();
+        // In parallel; a busy connection gets no second request.
+        tokio::spawn(async move { hold.check(&pool).await });
+    }
+}
+
+/// The sessions of one start of a server that are alive.
+struct Alive {
+    start: ServerStart,
+    connections: Vec<u64>,
+}
+
+impl Alive {
+    /// Whether `session` is alive. `None` if it is one of another server: the address has changed since, and both
+    /// servers may be up.
+    fn has(&self, session: SessionId) -> Option<bool> {
+        // A restarted server reuses the numbers.
+        let is_restarted = || session.start.is_of_same_server(self.start).then_some(false);
+        match session.start == self.start {
+            true => Some(self.connections.contains(&session.connection)),
+            false => is_restarted(),
         }
     }
 }
 
-/// The sessions that are alive, and the session that has read them. `None` if it does not see even itself: an
-/// account may log in under another name than its own.
-async fn alive(pool: &Pool, holds: &[Arc<Hold>]) -> Result<Option<(SessionId, Vec<u64>)>> {
+/// The sessions that are alive, by a connection to the server of the newest hold if the address leads there. `None` if
+/// it does not see even itself: an account may log in under another name than its own.
+async fn alive(pool: &Pool, holds: &[Arc<Hold>]) -> Result<Option<Alive>> {
     let ids = holds.iter().map(|hold| hold.session.connection.to_string());
     let ids = ids.collect::<Vec<_>>().join(", ");
     let sql = format!(
         "SELECT id FROM information_schema.processlist WHERE id IN (CONNECTION_ID(), {ids})"
     );
-    let list = |mut turn: ControlTurn| async move {
+    let Some(newest) = holds.iter().max_by_key(|hold| hold.since) else {
+        return Ok(None);
+    };
+    let (start, since) = (newest.session.start, newest.since);
+    let list = move |mut turn: ControlTurn| async move {
+        turn.follow(start, since).await?;
         let own = turn.session().ok_or_else(errors::connection_lost)?;
         Ok((own, turn.query(&sql).await?))
     };
     let (own, rows) = pool.sessions()?.run(list).await?;
-    let alive: Result<Vec<u64>> = rows.iter().map(|row| number(row, 0)).collect();
-    let alive = alive?;
-    Ok(alive.contains(&own.connection).then_some((own, alive)))
+    let connections: Result<Vec<u64>> = rows.iter().map(|row| number(row, 0)).collect();
+    let connections = connections?;
+    Ok(connections.contains(&own.connection).then_some(Alive {
+        start: own.start,
+        connections,
+    }))
 }

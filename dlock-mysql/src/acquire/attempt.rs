@@ -132,7 +132,8 @@ async fn lock_row(
                     let why = "the row of this name is deleted again and again";
                     return Err(Error::new(ErrorKind::Unavailable, why));
                 }
-                pool.insert_row(keys::literal(&acquisition.row)).await?;
+                pool.insert_row(keys::literal(&acquisition.row), session.start)
+                    .await?;
             }
             // The server rolls back the statement only. The wait goes on in its transaction.
             RowResult::Contended if request.wait != Wait::Never => {

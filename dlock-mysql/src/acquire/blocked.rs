@@ -7,7 +7,12 @@ use std::{future::Future, time::Duration};
 
 use dlock_core::{Error, Result, backend::Wait};
 
-use crate::{acquire::acquisition::Acquisition, conn::pool::Pool, errors, sql::server::SessionId};
+use crate::{
+    acquire::acquisition::Acquisition,
+    conn::{control::ControlTurn, pool::Pool},
+    errors,
+    sql::server::SessionId,
+};
 
 /// A later reply is investigated. The server gives up on a table after a second.
 const LATE: Duration = Duration::from_millis(500);
@@ -43,7 +48,11 @@ pub(crate) async fn reply_or_reason<T>(
 async fn table_lock(pool: &Pool, session: SessionId) -> Result<Option<Error>> {
     let id = session.connection;
     let sql = format!("SELECT state FROM information_schema.processlist WHERE id = {id}");
-    let rows = pool.sessions()?.query(sql).await?;
+    let query = move |mut turn: ControlTurn| async move {
+        turn.reach(session.start).await?;
+        turn.query(&sql).await
+    };
+    let rows = pool.sessions()?.run(query).await?;
     let state = rows.first().and_then(|row| row.first()?.as_deref());
     Ok(state.and_then(errors::table_lock))
 }

@@ -6,7 +6,7 @@
 use std::{future::Future, sync::Arc, time::Duration};
 
 use dlock_core::{
-    Error, ErrorKind, Result,
+    BootInstant, Error, ErrorKind, Result,
     toolkit::{SingleFlight, Turn},
 };
 
@@ -15,7 +15,7 @@ use crate::{
     errors,
     sql::{
         row::Row,
-        server::{Product, ServerInfo, SessionId},
+        server::{Product, ServerInfo, ServerStart, SessionId},
     },
 };
 
@@ -47,6 +47,8 @@ pub(crate) struct Control {
 
 struct Ready {
     connection: Connection,
+    /// The begin of the connection attempt.
+    opened: BootInstant,
     product: Product,
 }
 
@@ -163,6 +165,39 @@ impl ControlTurn {
         self.query_within(max, sql).await.map(drop)
     }
 
+    /// Makes the connection lead to `start`, by a new one if the address leads elsewhere by now: the former primary of
+    /// a switchover is still up, and so are the connections to it.
+    ///
+    /// # Errors
+    ///
+    /// [`errors::session_moved`] if the address leads to another start.
+    pub(crate) async fn reach(&mut self, start: ServerStart) -> Result<()> {
+        if !self.is_at(start) {
+            self.disconnect();
+            self.connect().await?;
+        }
+        match self.is_at(start) {
+            true => Ok(()),
+            false => Err(errors::session_moved()),
+        }
+    }
+
+    /// Makes a connection from before `since` lead to `start`, where a hold was granted then, if the address does.
+    pub(crate) async fn follow(&mut self, start: ServerStart, since: BootInstant) -> Result<()> {
+        let is_newer = |ready: &Ready| ready.opened > since;
+        if self.slot.as_ref().is_some_and(is_newer) {
+            return Ok(());
+        }
+        match self.reach(start).await {
+            Err(error) if errors::is_session_moved(&error) => Ok(()),
+            reached => reached,
+        }
+    }
+
+    fn is_at(&self, start: ServerStart) -> bool {
+        self.session().is_some_and(|session| session.start == start)
+    }
+
     /// Ends the connection, and with it the transaction that is open.
     pub(crate) fn disconnect(&mut self) {
         *self.slot = None;
@@ -173,7 +208,9 @@ impl ControlTurn {
         let mut ready = self.slot.take().ok_or_else(errors::connection_lost)?;
         let clock = &self.connector.clock;
         let answer = ready.connection.query(clock, sql, request_timeout).await;
-        if ready.connection.is_reusable() {
+        // A former primary that is still up has become a replica.
+        let is_former = answer.as_ref().is_err_and(errors::is_read_only);
+        if ready.connection.is_reusable() && !is_former {
             *self.slot = Some(ready);
         }
         answer
@@ -189,9 +226,12 @@ impl ControlTurn {
     }
 
     async fn kill(&mut self, what: &str, session: SessionId) -> Result<Killed> {
-        // A restarted server has ended the session, and may have reused its number.
-        if self.session().ok_or_else(errors::connection_lost)?.start != session.start {
-            return Ok(Killed::Over);
+        match self.reach(session.start).await {
+            Ok(()) => {}
+            // A restarted server has ended the session, and may have reused its number. The row locks of a former
+            // primary count no more.
+            Err(error) if errors::is_session_moved(&error) => return Ok(Killed::Over),
+            Err(error) => return Err(error),
         }
         match self.query(&format!("{what} {}", session.connection)).await {
             Ok(_) => Ok(Killed::Ending),
@@ -211,6 +251,7 @@ enum Killed {
 }
 
 async fn open(connector: &Connector, role: Role) -> Result<Ready> {
+    let opened = connector.clock.now();
     let mut connection = connector.connect().await?;
     let (clock, config) = (&connector.clock, &connector.config);
     // A locked row is there already, so waits for rows and tables are as short as the server allows.
@@ -238,6 +279,7 @@ async fn open(connector: &Connector, role: Role) -> Result<Ready> {
     connection.session = start.session;
     Ok(Ready {
         connection,
+        opened,
         product,
     })
 }

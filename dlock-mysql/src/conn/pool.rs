@@ -16,7 +16,7 @@ use crate::{
     },
     epoch::cache::{EpochCache, TABLE_WAIT_MAX},
     errors,
-    sql::server::{Product, ServerInfo},
+    sql::server::{Product, ServerInfo, ServerStart},
     taken::TakenNames,
 };
 
@@ -69,10 +69,10 @@ impl Pool {
         Ok(&self.tables)
     }
 
-    /// Inserts the row of a name, unless it is there. `row` is its key as a literal.
-    pub(crate) async fn insert_row(&self, row: String) -> Result<()> {
+    /// Inserts the row of a name on `start`, unless it is there. `row` is its key as a literal.
+    pub(crate) async fn insert_row(&self, row: String, start: ServerStart) -> Result<()> {
         self.check_open()?;
-        self.rows.insert(row).await
+        self.rows.insert(row, start).await
     }
 
     /// The control connection for sessions.

@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use crate::{
     conn::control::{Control, ControlTurn},
     errors,
-    sql::tables::LOCKS,
+    sql::{server::ServerStart, tables::LOCKS},
 };
 
 /// The most rows in a statement.
@@ -27,6 +27,8 @@ pub(crate) struct RowInserter {
 struct Pending {
     /// The key, as a literal.
     row: String,
+    /// The server that lacks it.
+    start: ServerStart,
     inserted: oneshot::Sender<Result<()>>,
 }
 
@@ -39,12 +41,16 @@ impl RowInserter {
         }
     }
 
-    /// Inserts the row of a name, unless it is there. `row` is its key as a literal.
+    /// Inserts the row of a name on `start`, unless it is there. `row` is its key as a literal.
     ///
     /// Another client may have it locked, or delete it, so the caller tries again.
-    pub(crate) async fn insert(&self, row: String) -> Result<()> {
+    pub(crate) async fn insert(&self, row: String, start: ServerStart) -> Result<()> {
         let (inserted, mut answer) = oneshot::channel();
-        self.pending.lock().push(Pending { row, inserted });
+        self.pending.lock().push(Pending {
+            row,
+            start,
+            inserted,
+        });
         // Each turn sends rows that are pending, if not this one. The turns of others may fail before they send any.
         loop {
             let pending = self.pending.clone();
@@ -66,7 +72,9 @@ async fn insert_pending(turn: &mut ControlTurn, pending: &Lock<Vec<Pending>>) {
         let mut pending = pending.lock();
         // A row whose caller is gone is not needed.
         pending.retain(|row| !row.inserted.is_closed());
-        let count = pending.len().min(ROWS_MAX);
+        let start = pending.first().map(|row| row.start);
+        let of_start = pending.iter().take_while(|row| Some(row.start) == start);
+        let count = of_start.count().min(ROWS_MAX);
         pending.drain(..count).collect()
     };
     let inserted = insert(turn, &rows).await;
@@ -79,7 +87,11 @@ async fn insert_pending(turn: &mut ControlTurn, pending: &Lock<Vec<Pending>>) {
     }
 }
 
+/// Inserts rows that are all of one start.
 async fn insert(turn: &mut ControlTurn, rows: &[Pending]) -> Result<()> {
+    if let Some(row) = rows.first() {
+        turn.reach(row.start).await?;
+    }
     let mut missing: Vec<_> = rows.iter().map(|row| row.row.as_str()).collect();
     // An insert locks each row that exists, and waits for those that are held, with all the others.
     let existing = match missing.len() {

@@ -6,15 +6,20 @@ use dlock_core::{Error, ErrorKind};
 
 use crate::errors::codes::{
     CONNECTION_LIMITS, LOCK_NOWAIT, LOCK_WAIT_TIMEOUT, NO_COLUMN, NO_SAVEPOINT, NO_SESSION,
-    NO_STATEMENT, NO_TABLE, NOT_PREPARABLE, SESSION_OVER, code, number,
+    NO_STATEMENT, NO_TABLE, NOT_PREPARABLE, READ_ONLY, SESSION_OVER, code, number,
 };
 
-/// Whether the session belongs to a former primary, or a proxy has moved it.
+/// Whether the session belongs to a former primary, or a proxy has moved it. Its statement had no effect.
 pub(crate) fn is_session_moved(error: &Error) -> bool {
     let is_session_moved = error
         .get_ref()
         .is_some_and(|source| source.is::<SessionMoved>());
-    is_session_moved || number(error) == Some(NO_STATEMENT)
+    is_session_moved || number(error) == Some(NO_STATEMENT) || is_read_only(error)
+}
+
+/// Whether the server refused a statement that may write, as a former primary does.
+pub(crate) fn is_read_only(error: &Error) -> bool {
+    number(error).is_some_and(|number| READ_ONLY.contains(&number))
 }
 
 /// Whether the same statement may succeed as text.

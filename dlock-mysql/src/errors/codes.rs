@@ -15,6 +15,9 @@ pub(crate) const NO_TABLE: u16 = 1146;
 /// The column does not exist.
 pub(crate) const NO_COLUMN: u16 = 1054;
 
+/// The server or the transaction is read-only.
+pub(crate) const READ_ONLY: [u16; 3] = [1290, 1792, 1836];
+
 /// The transaction has no such savepoint; also the number of a function that is missing.
 pub(crate) const NO_SAVEPOINT: u16 = 1305;
 

@@ -15,8 +15,8 @@ mod tls;
 pub(crate) use self::{
     classify::{
         is_connection_error, is_connection_limit, is_contended, is_no_column, is_no_savepoint,
-        is_no_session, is_no_table, is_not_preparable, is_session_moved, is_session_over,
-        is_statement_error, session_moved,
+        is_no_session, is_no_table, is_not_preparable, is_read_only, is_session_moved,
+        is_session_over, is_statement_error, session_moved,
     },
     table_lock::{is_table_locked, of_table_statement, table_lock, unknown_table_lock},
 };

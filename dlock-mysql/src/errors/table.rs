@@ -5,7 +5,8 @@ use std::io;
 use dlock_core::{Effect, ErrorKind};
 
 use crate::errors::codes::{
-    LOCK_NOWAIT, LOCK_WAIT_TIMEOUT, NO_SAVEPOINT, NO_STATEMENT, NO_TABLE, SESSION_OVER, code,
+    LOCK_NOWAIT, LOCK_WAIT_TIMEOUT, NO_SAVEPOINT, NO_STATEMENT, NO_TABLE, READ_ONLY, SESSION_OVER,
+    code,
 };
 
 /// The hint of a socket that is not there.
@@ -66,7 +67,7 @@ fn of_number(number: u16) -> (ErrorKind, Effect, &'static str) {
             InvalidConfig,
             "the tables are missing; dlock setup makes them",
         ),
-        1290 | 1792 | 1836 => none(
+        number if READ_ONLY.contains(&number) => none(
             Unavailable,
             "the server is read-only, which a replica is; give the primary's address",
         ),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use dlock_core::Result;
 
 use crate::{
-    conn::pool::Pool,
+    conn::{control::ControlTurn, pool::Pool},
     hold::handle::Hold,
     keys,
     sql::{row::number, tables::ASKED},
@@ -20,7 +20,15 @@ pub(crate) async fn answer_inspections(pool: Arc<Pool>, holds: Vec<Arc<Hold>>) {
 
 async fn answer(pool: &Pool, holds: &[Arc<Hold>]) -> Result<()> {
     let pending = format!("SELECT id, LOWER(HEX(name)) FROM {ASKED} WHERE holder = ''");
-    for row in pool.tables()?.query(pending).await? {
+    let Some(newest) = holds.iter().max_by_key(|hold| hold.since) else {
+        return Ok(());
+    };
+    let (start, since) = (newest.session.start, newest.since);
+    let query = move |mut turn: ControlTurn| async move {
+        turn.follow(start, since).await?;
+        turn.query(&pending).await
+    };
+    for row in pool.tables()?.run(query).await? {
         let Some(Some(name)) = row.get(1) else {
             continue;
         };

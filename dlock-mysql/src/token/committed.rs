@@ -6,7 +6,7 @@
 use dlock_core::{Error, ErrorKind, Result, Token};
 
 use crate::{
-    conn::pool::Pool,
+    conn::{control::ControlTurn, pool::Pool},
     epoch::row::{self, EPOCH_SHIFT, Epoch},
     errors,
     sql::{row::number, server::ServerStart, tables::EPOCH},
@@ -24,7 +24,11 @@ pub(crate) async fn next(pool: &Pool, start: ServerStart) -> Result<(Token, Epoc
         row::select()
     );
     let sent = pool.connector.clock.now();
-    let rows = pool.tables()?.query(sql).await;
+    let query = move |mut turn: ControlTurn| async move {
+        turn.reach(start).await?;
+        turn.query(&sql).await
+    };
+    let rows = pool.tables()?.run(query).await;
     // The lock is ours: contention is about the counter's row.
     let rows = rows.map_err(|error| match error.kind() {
         ErrorKind::Contended => Error::new(ErrorKind::Unavailable, "the counter of tokens is busy"),

@@ -49,9 +49,7 @@ pub(crate) async fn raise(pool: &Pool, start: ServerStart, epoch: &Epoch) -> Res
 pub(crate) async fn query(pool: &Pool, start: ServerStart, sql: String) -> Result<Epoch> {
     let sent = pool.connector.clock.now();
     let query = move |mut turn: ControlTurn| async move {
-        if turn.session().map(|session| session.start) != Some(start) {
-            return Err(errors::session_moved());
-        }
+        turn.reach(start).await?;
         turn.query(&sql).await
     };
     let rows = pool.tables()?.run(query).await;

@@ -138,14 +138,14 @@ async fn t69_a_former_primary_that_comes_back_is_overtaken(flavour: Flavour) -> 
 }
 
 /// Makes a replica grant.
-async fn promote(replica: &Node) -> Outcome {
+pub(crate) async fn promote(replica: &Node) -> Outcome {
     replica.stop_following().await?;
     replica.query("SET GLOBAL read_only = 0").await?;
     Ok(())
 }
 
 /// A primary, and a read-only server that follows it and may have a clock of its own.
-async fn pair(flavour: Flavour, clock: Option<SetClock>) -> Outcome<[Node; 2]> {
+pub(crate) async fn pair(flavour: Flavour, clock: Option<SetClock>) -> Outcome<[Node; 2]> {
     let node = async |id, clock| {
         let arguments = vec![format!("--server-id={id}"), "--log-bin=log".to_owned()];
         let node = Node::start(flavour, &Options { arguments, clock }).await?;
@@ -159,7 +159,7 @@ async fn pair(flavour: Flavour, clock: Option<SetClock>) -> Outcome<[Node; 2]> {
 }
 
 /// Waits until the replica has what the primary has.
-async fn until_same(primary: &Node, replica: &Node) -> Outcome {
+pub(crate) async fn until_same(primary: &Node, replica: &Node) -> Outcome {
     let all = "SELECT epoch, boot, base, ttl_max FROM locks.dlock_epoch ORDER BY id; SELECT HEX(name) \
                FROM locks.dlock_locks ORDER BY name";
     let expected = primary.query(all).await?;

@@ -21,6 +21,7 @@ mod relay;
 mod sessions;
 mod sharing;
 mod support;
+mod switchover;
 mod tables;
 mod tokens;
 mod vanished;
@@ -59,6 +60,7 @@ fn trials(flavour: Flavour) -> Vec<Trial> {
         prepared::trials(flavour),
         sessions::trials(flavour),
         sharing::trials(flavour),
+        switchover::trials(flavour),
         tables::trials(flavour),
         loss_detection::trials(flavour),
         migration::trials(flavour),
