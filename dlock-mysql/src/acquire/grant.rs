@@ -108,7 +108,8 @@ async fn read_epoch(pool: &Pool, connection: &mut Connection) -> Result<()> {
     let sent = clock.now();
     let rows = connection
         .query(clock, &row::select(), request_timeout)
-        .await?;
+        .await
+        .map_err(errors::of_table_statement)?;
     let row = rows.first().ok_or_else(row::missing_row)?;
     connection.epoch = Epoch::read(row, sent)?;
     Ok(())

@@ -19,7 +19,7 @@ use crate::{
         row::{self, Epoch, FRESH, NO_BASE, NextStart, SERIAL_MASK},
     },
     errors,
-    sql::{server::ServerInfo, tables::EPOCH},
+    sql::{row::Row, server::ServerInfo, tables::EPOCH},
 };
 
 /// A server grants nothing in its first seconds: two starts within one second would count alike.
@@ -49,7 +49,7 @@ pub(crate) async fn admit(
     for _ in 0..TRIES_MAX {
         let sent = clock.now();
         let sql = format!("{}; COMMIT", row::select());
-        let rows = connection.query(clock, &sql, config.timeouts.reply).await?;
+        let rows = query(pool, connection, &sql).await?;
         let row = row::find_row(&rows).ok_or_else(row::missing_row)?;
         let (epoch, next) = (Epoch::read(row, sent)?, NextStart::read(row)?);
         if epoch.counts(start, config.tokens) {
@@ -73,13 +73,18 @@ pub(crate) async fn admit(
             "UPDATE {EPOCH} SET epoch = GREATEST(epoch + 1, UNIX_TIMESTAMP()), boot = {boot}, base = \
              {base}, next_boot = 0 WHERE {unchanged}; COMMIT"
         );
-        connection
-            .query(clock, &raise, config.timeouts.reply)
-            .await?;
+        query(pool, connection, &raise).await?;
     }
     let why =
         "dlock_epoch changed during each of our writes; check that no two servers share the table";
     Err(Error::new(ErrorKind::Unavailable, why))
+}
+
+/// Sends statements that work with the row of the epoch.
+async fn query(pool: &Pool, connection: &mut Connection, sql: &str) -> Result<Vec<Row>> {
+    let (clock, request_timeout) = (&pool.connector.clock, pool.config().timeouts.reply);
+    let rows = connection.query(clock, sql, request_timeout).await;
+    rows.map_err(errors::of_table_statement)
 }
 
 fn check_uptime(pool: &Pool, info: &ServerInfo) -> Result<()> {
@@ -118,9 +123,7 @@ async fn begin_or_check(
             "UPDATE {EPOCH} SET next_boot = {boot}, guarded_since = UNIX_TIMESTAMP() WHERE {unchanged}; \
              COMMIT"
         );
-        connection
-            .query(clock, &begin, config.timeouts.reply)
-            .await?;
+        query(pool, connection, &begin).await?;
         return Ok(true);
     }
     let now = GuardClock::read(epoch, next, epoch.read.unwrap_or_else(|| clock.now()));

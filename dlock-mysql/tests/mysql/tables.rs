@@ -20,6 +20,7 @@ cases![
     renewals_and_releases_go_on_beside_a_backup,
     renewals_go_on_beside_a_backup_in_which_no_ttl_can_be_written,
     a_wait_outlives_a_change_of_the_table,
+    a_try_beside_a_locked_table_of_the_epoch_says_so,
     an_inspection_beside_a_backup_says_so,
     renewals_go_on_beside_a_change_of_the_epochs_table,
     renewals_go_on_where_no_connection_is_left_for_the_tables,
@@ -186,6 +187,32 @@ async fn a_wait_outlives_a_change_of_the_table(flavour: Flavour) -> Outcome {
     held.release().await?;
     soon("the change", altering).await???;
     Ok(soon("it is granted", waiter).await???)
+}
+
+/// The lock is free, so the try must not say that it is taken. A new connection reads that table before the lock, an old
+/// one behind it, and a new control connection before all.
+async fn a_try_beside_a_locked_table_of_the_epoch_says_so(flavour: Flavour) -> Outcome {
+    let node = start(flavour).await?;
+    let cut_off = open(&node.url(), TTL_LONG).await?;
+    let to_end = sessions(&node).await?;
+    let (new, old) = (
+        open(&node.url(), TTL_LONG).await?,
+        open(&node.url(), TTL_LONG).await?,
+    );
+    take(&old, "free").await?.release().await?;
+    tokio::time::sleep(EPOCH_FRESH).await;
+    let mut admin = root(&node).await?;
+    execute(&mut admin, "LOCK TABLES dlock_epoch WRITE").await?;
+    for session in to_end {
+        end_session(&node, &session).await?;
+    }
+    for locker in [new, old, cut_off] {
+        let error = locker.try_acquire("free").await.err();
+        let error = error.ok_or("it says that the lock is taken")?;
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+        assert!(error.to_string().contains("LOCK TABLES"), "{error}");
+    }
+    Ok(())
 }
 
 async fn an_inspection_beside_a_backup_says_so(flavour: Flavour) -> Outcome {
