@@ -53,22 +53,36 @@ pub(super) async fn grant(
 ) -> Result<Grant> {
     let (pool, request) = (acquisition.pool, acquisition.request);
     let (start, tokens) = (connection.session.start, pool.config().tokens);
-    let token = match tokens {
+    let Counted {
+        token,
+        by_other_connection,
+    } = match tokens {
         TokenSource::Epoch => token_of(pool, connection, locked).await?,
         TokenSource::Committed => {
             let (token, epoch) = committed::next(pool, start).await?;
             connection.epoch = epoch;
-            token
+            Counted {
+                token,
+                by_other_connection: true,
+            }
         }
     };
     longest_ttl::cover(pool, start, &mut connection.epoch, acquisition.wait_timeout).await?;
     let is_late = request.clock().now().since(sent.instant()) > request.ttl / LATE_DIVISOR;
-    if !is_late && tokens == TokenSource::Epoch {
+    if !is_late && !by_other_connection {
         return Ok(Grant { token, sent });
     }
     let sent = request.sent_now();
     check(heartbeat::send(pool, connection).await?)?;
     Ok(Grant { token, sent })
+}
+
+/// The token of a grant.
+struct Counted {
+    token: Token,
+    /// Another connection has counted it, or raised the epoch for it. The session may have ended before, and the next
+    /// holder may have the smaller token (K5).
+    by_other_connection: bool,
 }
 
 /// Whether the session still holds after the grant.
@@ -81,7 +95,7 @@ fn check(heartbeat: Heartbeat) -> Result<()> {
 }
 
 /// The token of a grant, by an epoch that is fresh.
-async fn token_of(pool: &Pool, connection: &mut Connection, locked: LockedRow) -> Result<Token> {
+async fn token_of(pool: &Pool, connection: &mut Connection, locked: LockedRow) -> Result<Counted> {
     let clock = &pool.connector.clock;
     let is_read = match locked.epoch {
         Some(epoch) => {
@@ -133,14 +147,17 @@ async fn count(
     connection: &mut Connection,
     serial: u64,
     is_read: bool,
-) -> Result<Token> {
-    let start = connection.session.start;
+) -> Result<Counted> {
+    let (start, read) = (connection.session.start, connection.epoch.number);
     if is_read {
         raise_if_behind(pool, connection).await;
     }
     for _ in 0..RAISES_MAX {
         if let Some(token) = connection.epoch.token(serial)? {
-            return Ok(token);
+            return Ok(Counted {
+                token,
+                by_other_connection: connection.epoch.number != read,
+            });
         }
         connection.epoch = epoch::raise(pool, start, &connection.epoch).await?;
     }

@@ -16,8 +16,8 @@ use sqlx::{Connection as _, MySqlConnection, Row as _, query};
 use crate::{
     relay::Relay,
     support::{
-        HOLDING_CONNECTION, Outcome, SOON, TTL_LONG, cases, execute, holder, open, root, sessions,
-        soon, start, take, until, warm, within,
+        EPOCH_FRESH, HOLDING_CONNECTION, Outcome, SOON, TTL_LONG, cases, execute, holder, open,
+        root, sessions, soon, start, take, until, warm, within,
     },
 };
 
@@ -26,6 +26,7 @@ cases![
     a_foreign_session_with_the_number_of_a_session_from_before_a_restart_is_not_killed,
     k09_an_acquire_whose_end_does_not_arrive_is_undone,
     a_committed_token_is_for_the_session_that_still_holds,
+    a_token_of_a_raised_epoch_is_for_the_session_that_still_holds,
 ];
 
 /// A busy machine may be so late.
@@ -134,13 +135,28 @@ async fn k09_an_acquire_whose_end_does_not_arrive_is_undone(flavour: Flavour) ->
 
 /// The session ends while the counter is committed, and another client has the row.
 async fn a_committed_token_is_for_the_session_that_still_holds(flavour: Flavour) -> Outcome {
+    ends_while_it_counts(flavour, "committed").await
+}
+
+/// The session ends while the epoch is raised: the next holder, by the old epoch, would have the smaller token.
+async fn a_token_of_a_raised_epoch_is_for_the_session_that_still_holds(
+    flavour: Flavour,
+) -> Outcome {
+    ends_while_it_counts(flavour, "epoch").await
+}
+
+async fn ends_while_it_counts(flavour: Flavour, tokens: &str) -> Outcome {
     let node = start(flavour).await?;
-    let url = format!("{}?token=committed&timeout=30s", node.url());
+    let url = format!("{}?token={tokens}&timeout=30s", node.url());
     let locker = open(&url, TTL_LONG).await?;
     let held = take(&locker, "a").await?;
     let session = holder(&node).await?;
     held.release().await?;
-    // The counter waits for the lock of the trigger.
+    // It lags behind the clock.
+    node.query("UPDATE locks.dlock_epoch SET epoch = epoch - 60 WHERE id = 1")
+        .await?;
+    tokio::time::sleep(EPOCH_FRESH).await;
+    // The counter and the epoch wait for the lock of the trigger.
     let mut trigger_lock = root(&node).await?;
     execute(&mut trigger_lock, "DO GET_LOCK('counting', 0)").await?;
     let trigger = "CREATE TRIGGER locks.counting BEFORE UPDATE ON locks.dlock_epoch FOR EACH ROW DO \
