@@ -29,6 +29,25 @@ async fn a_wait_ends_as_contended_when_its_time_is_over() {
     }
 }
 
+/// No timer counts the time in which the machine was suspended.
+#[tokio::test(start_paused = true)]
+async fn a_wait_that_a_suspend_has_outlasted_ends_within_a_second() {
+    let (clock, _store, locks) = paused();
+    let held = locks.acquire(NAME).ttl(secs(1_000));
+    let _held = held.await.expect("free");
+    for _ in 0..2 {
+        let wait = locks.acquire(NAME).wait(secs(60)).into_future();
+        let waiting = tokio::spawn(wait);
+        settle().await;
+        clock.jump(secs(100));
+        tokio::time::timeout(millis(1_001), waiting)
+            .await
+            .expect("in a second")
+            .expect("no panic")
+            .expect_err("held");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_wait_ends_as_unavailable_when_the_store_could_not_be_reached() {
     let (_, store, locks) = paused();
