@@ -5,7 +5,7 @@ use std::fmt;
 use async_trait::async_trait;
 use dlock_core::{
     Capabilities, Clock, Error, Holder, LockName, Result,
-    backend::{AcquireRequest, DistributedLock, Lease, Renewed},
+    backend::{AcquireRequest, DistributedLock, Lease, MigrationRecord, Renewed},
 };
 
 use super::{
@@ -13,6 +13,7 @@ use super::{
     acquire::Acquirer,
     capabilities::capabilities,
     hold::Hold,
+    left_over::NextMove,
     old_counts::OldCounts,
     old_store::OldStore,
     opening,
@@ -26,6 +27,7 @@ pub struct MigrateLock {
     old: OldStore,
     new: Store,
     switch: Switch,
+    next_move: NextMove,
 }
 
 impl MigrateLock {
@@ -42,11 +44,8 @@ impl MigrateLock {
     /// Dropping the future drops both stores.
     pub async fn open(old: Store, new: Store) -> Result<Self> {
         stragglers::register_metric();
-        Ok(Self {
-            switch: opening::open(&old, &new).await?,
-            old: OldStore::new(old),
-            new,
-        })
+        let switch = opening::open(&old, &new).await?;
+        Ok(Self::of(old, new, switch))
     }
 
     /// Opens the new store alone, if its record says that it counts: then the old one does not count any more. `why` is
@@ -58,11 +57,17 @@ impl MigrateLock {
         tracing::warn!(error = %why, "the old store cannot be opened; its locks do not count any more");
         let absent = Store::new(Absent::beside(&new, &why), 0);
         let old_counts = OldCounts::new(absent.clone(), new.clone(), id);
-        Ok(Self {
-            switch: Switch::new(new.clone(), id, true, old_counts),
-            old: OldStore::new(absent),
+        let switch = Switch::new(new.clone(), id, true, old_counts);
+        Ok(Self::of(absent, new, switch))
+    }
+
+    fn of(old: Store, new: Store, switch: Switch) -> Self {
+        Self {
+            next_move: NextMove::new(new.clone(), switch.id()),
+            switch,
+            old: OldStore::new(old),
             new,
-        })
+        }
     }
 
     fn old(&self) -> &dyn DistributedLock {
@@ -113,6 +118,10 @@ impl DistributedLock for MigrateLock {
         // Who has both is the holder; who has one of them may wait for the other.
         let (in_old, in_new) = tokio::try_join!(in_old, in_new)?;
         Ok(in_old.or(in_new))
+    }
+
+    fn migration_record(&self) -> Option<&dyn MigrationRecord> {
+        Some(&self.next_move)
     }
 
     async fn close(&self) -> Result<()> {

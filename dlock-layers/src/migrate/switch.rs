@@ -21,6 +21,7 @@ pub(super) struct Switch {
     is_done: Arc<AtomicBool>,
     old_counts: Arc<OldCounts>,
     reads: Batcher<(), bool>,
+    id: AttemptId,
 }
 
 impl Switch {
@@ -42,12 +43,18 @@ impl Switch {
             is_done,
             old_counts: Arc::new(old_counts),
             reads,
+            id,
         }
     }
 
     /// The answer as far as it is known, for a grant that outlives this.
     pub(super) fn known(&self) -> Arc<AtomicBool> {
         self.is_done.clone()
+    }
+
+    /// The identity of the migration.
+    pub(super) fn id(&self) -> AttemptId {
+        self.id
     }
 
     /// Whether it is known that the new store counts.
@@ -87,7 +94,6 @@ async fn read(new: &Store, id: AttemptId) -> Result<bool> {
     };
     match found.stage {
         MigrationStage::Arriving if found.id == id => Ok(false),
-        // Locks may go back later, in a migration of its own, which other processes are configured for.
         MigrationStage::Arrived if found.id == id => Ok(true),
         // No wait ends these (K6).
         MigrationStage::Cancelled if found.id == id => {

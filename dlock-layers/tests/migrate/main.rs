@@ -4,6 +4,7 @@ mod advice;
 mod faults;
 mod gone_record;
 mod late_answers;
+mod left_over;
 mod lost_record;
 mod moved;
 mod new_store;
