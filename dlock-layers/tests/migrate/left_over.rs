@@ -66,7 +66,7 @@ async fn it_is_refused_when_the_locks_move_back_or_on() -> Result<()> {
     Ok(())
 }
 
-/// It has not found the first switch.
+/// The program has not found the first switch.
 #[tokio::test(start_paused = true)]
 async fn a_hold_from_before_the_first_switch_is_lost() -> Result<()> {
     let stores = Stores::started().await?;
@@ -94,7 +94,7 @@ async fn it_goes_on_when_the_next_move_is_cancelled() -> Result<()> {
     locks.acquire("a").await?.release().await
 }
 
-/// Before the next move nothing depends on the record.
+/// Nothing depends on the record before the next move.
 #[tokio::test(start_paused = true)]
 async fn a_record_that_cannot_be_read_ends_nothing() -> Result<()> {
     for is_switched in [true, false] {

@@ -94,7 +94,7 @@ async fn locks_of_the_new_primary_are_held_and_freed(flavour: Flavour) -> Outcom
     held_and_freed(&switch, &locker, "new").await
 }
 
-/// Its connections are used no more, once a lock of the new primary is held.
+/// The control connections leave it with the first lock of the new primary.
 async fn a_former_primary_that_stays_writable_is_left(flavour: Flavour) -> Outcome {
     let switch = Switch::start(flavour).await?;
     let locker = switch.locker().await?;
