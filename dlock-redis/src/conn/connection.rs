@@ -29,8 +29,8 @@ pub(crate) struct Connection {
     pub(super) stream: DriverConnection,
     pub(super) client: ClientId,
     pub(super) grants: Grants,
-    /// The single flight of waits for replicas: the connection answers nothing else until then.
-    pub(super) replication: SingleFlight<()>,
+    /// The single flight of waits for replicas, and when the last `WAIT` was sent that enough replicas confirmed.
+    pub(super) replication: SingleFlight<Option<BootInstant>>,
     pub(super) native: NativeCommands,
 }
 

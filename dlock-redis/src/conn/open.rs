@@ -113,7 +113,7 @@ impl Opener {
             stream,
             client: server.client,
             grants,
-            replication: SingleFlight::new(()),
+            replication: SingleFlight::new(None),
             native: NativeCommands::new(server.has_native_release),
         })
     }

@@ -3,7 +3,7 @@
 //! A failover loses the writes that the promoted replica lacks. `WAIT` returns how many replicas have all writes
 //! of a connection so far. It makes the loss of a grant unlikely, not impossible: see the README.
 
-use dlock_core::{Effect, Error, ErrorKind, Result};
+use dlock_core::{Clock, Effect, Error, ErrorKind, Result};
 
 use super::driver::DriverConnection;
 use crate::{config::Options, conn::request::Reply, errors, scripts::millis};
@@ -18,13 +18,26 @@ pub(crate) async fn wait_for_replicas(reply: &Reply, options: &Options) -> Resul
     Box::pin(wait_at_last_write(reply, options)).await
 }
 
+/// Shares one `WAIT` with others that came before it, as it is about all writes before it. The connection answers
+/// nothing else in the meantime, so one for each lock would hold up all of them (K13).
 async fn wait_at_last_write(reply: &Reply, options: &Options) -> Result<()> {
-    // Many tasks wait for the same replicas: the result of one is true of all writes before it.
     let (stream, options) = (reply.connection.stream.clone(), options.clone());
-    let waited = reply.connection.replication.run(|turn| async move {
-        let acknowledged = wait(stream, &options).await;
-        turn.finish(acknowledged)
-    });
+    let clock = Clock::boottime();
+    let written = clock.now();
+    let waited = reply
+        .connection
+        .replication
+        .run(move |mut turn| async move {
+            if turn.is_some_and(|last| last >= written) {
+                return turn.finish(Ok(()));
+            }
+            let sent = clock.now();
+            let acknowledged = wait(stream, &options).await;
+            if acknowledged.is_ok() {
+                *turn = Some(sent);
+            }
+            turn.finish(acknowledged)
+        });
     waited
         .await
         .map_err(|error| error.with_effect(Effect::Unknown))

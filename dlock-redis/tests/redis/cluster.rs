@@ -1,12 +1,14 @@
 //! A Cluster: masters that are replaced, and names of all kinds.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{future::IntoFuture as _, net::SocketAddr, time::Duration};
 
 use dlock::{ErrorKind, Locker};
 use dlock_servers::{
     Program,
     redis::{Cluster, Login, Node, Options, Tls},
 };
+
+use tokio::task::JoinSet;
 
 use crate::support::{
     Outcome, TTL_LONG, cases, open, refused, soon, start, take, until, value, within,
@@ -20,6 +22,7 @@ cases![
     k13_other_masters_do_not_wait_for_one_that_is_down,
     k10_names_with_braces_have_one_slot,
     a_release_is_published_at_one_node_only,
+    k13_locks_are_confirmed_by_replicas_together,
     a_replica_as_address_is_enough,
     a_cluster_wants_a_login_and_tls,
     a_server_outside_a_cluster_is_reported,
@@ -260,6 +263,45 @@ async fn a_release_is_published_at_one_node_only(program: Program) -> Outcome {
     assert!(stats.contains("cmdstat_spublish:calls=1,"), "{stats}");
     assert!(!stats.contains("cmdstat_publish"), "{stats}");
     Ok(())
+}
+
+/// Each is a request of its own, and `WAIT` holds up the connection for a round trip to the replica.
+async fn k13_locks_are_confirmed_by_replicas_together(program: Program) -> Outcome {
+    const LOCKS: usize = 300;
+    let cluster = cluster(&program).await?;
+    let locker = connect(&cluster, "min_acks=1").await?;
+    for name in ["a", "b", "c", "d"] {
+        take(&locker, name).await?.release().await?;
+    }
+    let before = waits(&cluster).await?;
+    let mut taking = JoinSet::new();
+    for number in 0..LOCKS {
+        let acquire = locker.try_acquire(&format!("lock {number}"));
+        taking.spawn(acquire.into_future());
+    }
+    let mut guards = Vec::new();
+    while let Some(taken) = soon("it is granted", taking.join_next()).await? {
+        guards.push(taken??.ok_or("taken")?);
+    }
+    let waits = waits(&cluster).await? - before;
+    assert!(waits < LOCKS / 3, "{waits} for {LOCKS} locks");
+    for guard in guards {
+        guard.release().await?;
+    }
+    Ok(())
+}
+
+/// How often replicas were waited for.
+async fn waits(cluster: &Cluster) -> Outcome<usize> {
+    let mut sum = 0;
+    for node in cluster.nodes() {
+        let stats = node.command(&["INFO", "commandstats"]).await?.text()?;
+        let calls = stats
+            .lines()
+            .find_map(|line| line.strip_prefix("cmdstat_wait:calls=")?.split(',').next());
+        sum += calls.map_or(Ok(0), str::parse)?;
+    }
+    Ok(sum)
 }
 
 async fn a_replica_as_address_is_enough(program: Program) -> Outcome {
