@@ -57,7 +57,7 @@ impl NativeCommands {
 pub(super) enum Grants {
     /// The server grants from this time on, while it has this history.
     From(BootInstant, History),
-    /// The server could not write the record of its history at that time.
+    /// The server could not write the record of its history at that time, or must not grant.
     Refused(BootInstant, Error),
 }
 

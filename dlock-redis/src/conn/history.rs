@@ -91,6 +91,9 @@ impl History {
                 Err(error) if tries > 0 && errors::redirect(&error).is_some() => {
                     record_keys.rotate_left(1);
                 }
+                Err(error) if error.kind() == ErrorKind::Unsupported => {
+                    return Err(errors::record_of_other_type(&record_keys));
+                }
                 reply => break reply?,
             }
         };

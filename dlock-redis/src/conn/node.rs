@@ -119,7 +119,10 @@ impl Node {
         let sent = match request.hedge_after {
             None => self.send_on(connection, request).await,
             // Boxed here and below: the futures of requests stay small.
-            Some(after) => Box::pin(self.send_hedged(connection, request, after)).await,
+            Some(after) => {
+                let after = after.min(self.reconnect.opener.hedge_after_max());
+                Box::pin(self.send_hedged(connection, request, after)).await
+            }
         };
         let error = match sent {
             Ok(reply) => return Ok(reply),

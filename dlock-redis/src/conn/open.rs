@@ -1,8 +1,11 @@
 //! Opens connections to one server: resolved, connected, probed.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 
 use dlock_core::{BootInstant, Clock, ErrorKind, Result, toolkit::SingleFlight};
@@ -52,6 +55,11 @@ impl Opener {
             clock,
             last_contact: LastContact::default(),
         }
+    }
+
+    /// The longest time before a request is hedged: later its connection may time out first.
+    pub(super) fn hedge_after_max(&self) -> Duration {
+        self.options.timeouts.reply / 2
     }
 
     /// A new connection, within `connect_timeout`. `on_probed` is called when the server has passed the probe,
@@ -129,9 +137,12 @@ impl Opener {
             true => Some(probe::fetch_own_slots(stream, self.resolver.has_tls()).await?),
             false => None,
         };
-        let least_token = self.highest_token.load(Ordering::Acquire) + 1;
+        let highest_token = self.highest_token.load(Ordering::Acquire);
         let (options, slots) = (&self.options, slots.as_deref());
-        let history = History::open(stream, server, options, slots, least_token).await;
+        let history = match server.evicts && !options.accepts_eviction {
+            true => Err(errors::evicts()),
+            false => History::open(stream, server, options, slots, highest_token + 1).await,
+        };
         let now = self.clock.now();
         match history {
             Ok(history) => {
@@ -139,11 +150,10 @@ impl Opener {
                 let from = now.after(history.grace(options));
                 Ok(Grants::From(from, history))
             }
-            // The server cannot write: locks can still be renewed and released.
-            Err(error)
-                if error.kind() == ErrorKind::Unavailable
-                    && !errors::is_connection_failure(&error) =>
-            {
+            Err(error) if errors::is_connection_failure(&error) => Err(error),
+            // The server cannot write at present, or a client that may have locks cannot use its record any more: locks
+            // can still be renewed and released (K4).
+            Err(error) if error.kind() == ErrorKind::Unavailable || highest_token > 0 => {
                 Ok(Grants::Refused(now, error))
             }
             Err(error) => Err(error),

@@ -24,6 +24,8 @@ pub(crate) struct ServerInfo {
     pub(crate) client: ClientId,
     /// The server's uptime, as the server reports it.
     pub(crate) uptime: Duration,
+    /// Whether it may evict locks, or the counters of tokens, when memory is short.
+    pub(crate) evicts: bool,
     /// Whether it deletes a key if it has a value: Valkey does from version 9 on.
     pub(crate) has_native_release: bool,
 }
@@ -80,7 +82,7 @@ impl ClientId {
     }
 }
 
-/// Probes the server; an error if it must never grant.
+/// Probes the server; an error if it is of another kind, or cannot be used at present.
 pub(crate) async fn probe(
     connection: &mut DriverConnection,
     expected: Expected<'_>,
@@ -107,6 +109,7 @@ pub(crate) async fn probe(
     Ok(ServerInfo {
         client,
         uptime,
+        evicts: evicts(&info),
         has_native_release: has_native_release(&info),
     })
 }
@@ -117,7 +120,7 @@ fn has_native_release(info: &HashMap<&str, &str>) -> bool {
     major.is_some_and(|major: u32| major >= 9)
 }
 
-/// The reason why the server must not grant.
+/// The reason why the server cannot be used.
 fn refusal(
     info: &HashMap<&str, &str>,
     expected: Expected<'_>,
@@ -138,12 +141,6 @@ fn refusal(
     }
     if info.contains_key("role") && !is("role", "master") {
         return Some((ErrorKind::Unavailable, errors::REPLICA));
-    }
-    if !expected.options.accepts_eviction && evicts(info) {
-        // It would evict locks, or the counters of tokens, when memory is short.
-        let why = "the server may evict locks: set its maxmemory-policy to noeviction, or accept \
-                   that with may_evict=true";
-        return Some((ErrorKind::InvalidConfig, why));
     }
     None
 }

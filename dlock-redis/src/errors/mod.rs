@@ -121,6 +121,21 @@ fn of_script(line: &[u8]) -> Error {
     }
 }
 
+/// The error of a server that may evict locks.
+pub(crate) fn evicts() -> Error {
+    let why = "the server may evict locks: set its maxmemory-policy to noeviction, or accept that with may_evict=true";
+    Error::new(ErrorKind::InvalidConfig, why)
+}
+
+/// The error of a record whose key has a value of another type.
+pub(crate) fn record_of_other_type(record_keys: &[String]) -> Error {
+    let keys = record_keys.join(", ");
+    let why = format!(
+        "the key {keys}, of dlock's record, holds something else: delete that, or choose another prefix="
+    );
+    Error::new(ErrorKind::Unsupported, why)
+}
+
 /// The error of two independent servers that answer at one address.
 pub(crate) fn two_servers() -> Error {
     let why = "two servers answer at this address, independent of each other (or the server's clock was \

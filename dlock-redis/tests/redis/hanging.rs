@@ -12,6 +12,7 @@ use crate::support::{
 cases![
     t16_a_connection_that_hangs_costs_no_lock,
     t16_a_connection_that_hangs_keeps_no_released_lock,
+    t16_a_release_on_a_connection_that_hangs_is_confirmed,
     t16_a_connection_that_is_slow_is_not_abandoned,
 ];
 
@@ -53,6 +54,18 @@ async fn t16_a_connection_that_hangs_keeps_no_released_lock(program: Program) ->
     proxy.connection(0).await.set_both(Fault::Hold);
     // The first try, or one of the background's.
     let _ = soon("it is answered for", held.release()).await?;
+    until_clean(&node).await
+}
+
+/// Its first request takes as long as `timeout`.
+async fn t16_a_release_on_a_connection_that_hangs_is_confirmed(program: Program) -> Outcome {
+    let node = start(&program, &[]).await?;
+    let proxy = Proxy::start(node.address())?;
+    let holder = connect(proxy.address(), "").await?;
+    warm_up(&holder).await?;
+    let held = take(&holder, "a").await?;
+    proxy.connection(0).await.set_both(Fault::Hold);
+    soon("it is answered for", held.release()).await??;
     until_clean(&node).await
 }
 

@@ -6,7 +6,8 @@ use dlock::ErrorKind;
 use dlock_servers::{Program, redis::Node};
 
 use crate::support::{
-    COUNTER, Outcome, RECORD, cases, connect, open, refused, start, take, until_clean, value,
+    COUNTER, Outcome, RECORD, cases, connect, connect_as_user, open, refused, start, take,
+    until_clean, value,
 };
 
 cases![
@@ -14,6 +15,7 @@ cases![
     another_layout_is_refused_with_both_numbers,
     a_later_release_of_the_same_layout_may_say_more,
     a_history_of_the_future_is_waited_for_no_longer_than_the_guard,
+    k04_renewals_and_releases_go_on_where_nothing_may_be_granted,
 ];
 
 async fn get(node: &Node, key: &str) -> Outcome<String> {
@@ -107,6 +109,60 @@ async fn a_later_release_of_the_same_layout_may_say_more(program: Program) -> Ou
     other.release().await?;
     assert_eq!(get(&node, RECORD).await?, later, "what it says was lost");
     until_clean(&node).await
+}
+
+/// The record cannot be used any more, or the server may evict locks from now on. That is found on a new connection.
+async fn k04_renewals_and_releases_go_on_where_nothing_may_be_granted(program: Program) -> Outcome {
+    let changes: [(&[&[&str]], _, _); 3] = [
+        (
+            &[&["DEL", RECORD], &["HSET", RECORD, "other", "program"]],
+            ErrorKind::Unsupported,
+            RECORD,
+        ),
+        (
+            &[&[
+                "ACL",
+                "SETUSER",
+                "shop",
+                "resetkeys",
+                "~dlock:a",
+                "~dlock:b",
+            ]],
+            ErrorKind::Denied,
+            "ACL",
+        ),
+        (
+            &[
+                &["CONFIG", "SET", "maxmemory", "100mb"],
+                &["CONFIG", "SET", "maxmemory-policy", "allkeys-lru"],
+            ],
+            ErrorKind::InvalidConfig,
+            "may_evict=true",
+        ),
+    ];
+    for (change, kind, says) in changes {
+        let node = start(&program, &[]).await?;
+        let locker = connect_as_user(&node, &[]).await?;
+        let held = take(&locker, "a").await?;
+        for command in change {
+            node.command(command).await?;
+        }
+        node.command(&["CLIENT", "KILL", "TYPE", "normal"]).await?;
+        held.renew().await?;
+        for _ in 0..2 {
+            let error = refused(locker.try_acquire("b").await)?;
+            assert_eq!(error.kind(), kind, "{error}");
+            assert!(error.to_string().contains(says), "{error}");
+            held.renew().await?;
+        }
+        held.release().await?;
+        assert_eq!(value(&node, "a").await?, None);
+        if kind != ErrorKind::Denied {
+            let error = refused(connect(node.address(), "").await)?;
+            assert_eq!(error.kind(), kind, "{error}");
+        }
+    }
+    Ok(())
 }
 
 /// The clock was set back.
