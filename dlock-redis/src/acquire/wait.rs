@@ -86,26 +86,32 @@ impl Waiting<'_> {
             }
         };
         loop {
-            let failed = match tried {
+            let waited = match tried {
                 Ok(Ok(lease)) => return Ok(lease),
                 Ok(Err(contended)) => {
                     *effect = Effect::None;
                     self.longest_ttl.report_contended(self.request, contended);
-                    self.until_released(contended, waiter, &mut backoff).await
+                    match self.until_released(contended, waiter, &mut backoff).await {
+                        Err(error) if self.may_go_on(&error) => {
+                            // The store has answered: the lock is taken (K6).
+                            let why = format!("no release of it can be notified: {error}");
+                            attempt.report_contended_with(Some(why));
+                            pause(attempt, &mut backoff).await
+                        }
+                        released => released,
+                    }
                 }
                 Err(error) => {
                     if error.effect() == Effect::Unknown {
                         *effect = Effect::Unknown;
                     }
-                    Err(error)
+                    match self.may_go_on(&error) {
+                        true => pause_after(attempt, &error, &mut backoff).await,
+                        false => Err(error),
+                    }
                 }
             };
-            if let Err(error) = failed {
-                if error.kind() != ErrorKind::Unavailable || self.batcher.router.is_closed() {
-                    return Err(error);
-                }
-                pause_after(attempt, &error, &mut backoff).await?;
-            }
+            waited?;
             if attempt.is_cancelled() {
                 return Err(Error::cancelled());
             }
@@ -115,6 +121,10 @@ impl Waiting<'_> {
             };
             tried = try_once(self.batcher, self.request, self.keys, waits).await;
         }
+    }
+
+    fn may_go_on(self, error: &Error) -> bool {
+        error.kind() == ErrorKind::Unavailable && !self.batcher.router.is_closed()
     }
 
     /// Returns when the lock may be free.

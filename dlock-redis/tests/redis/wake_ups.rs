@@ -1,15 +1,21 @@
 //! Wake-ups that are missed (T7).
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
-use dlock::{Guard, Locker};
+use dlock::{ErrorKind, Guard, Locker};
 use dlock_core::Clock;
 use dlock_servers::{Program, redis::Node};
 use dlock_verify::proxy::{Connection, Direction::ToClient, End, Fault, Faults, Proxy};
 use tokio::task::JoinHandle;
 
 use crate::support::{
-    Outcome, RACES, WOKEN, calls, cases, connect, soon, start, take, until, until_clean,
+    Outcome, RACES, WOKEN, calls, cases, connect, refused, soon, start, take, until, until_clean,
     until_listeners, within,
 };
 
@@ -21,6 +27,7 @@ cases![
     t07_a_lost_message_is_made_up_for_by_the_ttl,
     t07_an_overdue_ping_detects_a_silent_subscription,
     t07_a_waiter_that_cannot_subscribe_yet_polls,
+    k06_a_waiter_that_can_never_subscribe_knows_that_the_lock_is_taken,
     t07_no_pings_are_sent_without_waiters,
     t07_a_dead_holders_lock_is_granted_by_its_ttl,
 ];
@@ -221,6 +228,27 @@ async fn t07_a_waiter_that_cannot_subscribe_yet_polls(program: Program) -> Outco
 }
 
 /// The server gets no pings while there are no waiters.
+/// The server has no room for another connection, and answers requests on the one that is there.
+async fn k06_a_waiter_that_can_never_subscribe_knows_that_the_lock_is_taken(
+    program: Program,
+) -> Outcome {
+    let node = start(&program, &[]).await?;
+    let (has_room, server) = (Arc::new(AtomicBool::new(true)), node.address());
+    let is_open = has_room.clone();
+    let proxy = Proxy::switch(move |_| is_open.load(Ordering::Acquire).then_some(server))?;
+    let holder = connect(node.address(), "").await?;
+    let waiter = connect(proxy.address(), "").await?;
+    let held = take(&holder, "a").await?;
+    has_room.store(false, Ordering::Release);
+    let error = refused(waiter.acquire("a").wait(Duration::from_secs(2)).await)?;
+    assert_eq!(error.kind(), ErrorKind::Contended, "{error}");
+    assert!(error.to_string().contains("notified"), "{error}");
+    held.release().await?;
+    let guard = soon("it polls", waiter.acquire("a")).await??;
+    guard.release().await?;
+    until_clean(&node).await
+}
+
 async fn t07_no_pings_are_sent_without_waiters(program: Program) -> Outcome {
     let scene = Scene::new(&program).await?;
     let pings = async || Outcome::Ok(calls(&scene.node, "ping").await.unwrap_or(0));
