@@ -133,9 +133,12 @@ impl Connection {
             RedirectScope::Slot => command.query_async(&mut self.stream.clone()).await,
             RedirectScope::Request => {
                 let mut both = redis::pipe();
-                both.cmd("ASKING").ignore().add_command(command);
-                let (value,) = Box::pin(both.query_async(&mut self.stream.clone())).await?;
-                Ok(value)
+                // The error of a pipeline would not be that of the command.
+                both.ignore_errors().cmd("ASKING").add_command(command);
+                let mut stream = self.stream.clone();
+                let replies: Vec<RedisResult<Value>> =
+                    Box::pin(both.query_async(&mut stream)).await?;
+                replies.into_iter().next_back().unwrap_or(Ok(Value::Nil))
             }
         }
     }

@@ -26,6 +26,7 @@ cases![
     t11_nodes_without_names_of_their_own_are_followed,
     t11_a_slot_that_had_no_owner_is_found_when_it_has_one,
     t11_a_record_whose_slot_is_on_its_way_hinders_no_other_name,
+    t11_a_redirection_to_a_node_that_redirects_is_followed,
 ];
 
 /// Begins to move the slot of [`KEY`] from one node to another, as an administrator does.
@@ -96,6 +97,31 @@ impl<'a> Move<'a> {
         }
         Ok(())
     }
+}
+
+/// The administrator has begun the move at the source alone, so each of the two nodes redirects to the other. The name
+/// is new: its slot has no keys.
+async fn t11_a_redirection_to_a_node_that_redirects_is_followed(program: Program) -> Outcome {
+    const NEW: &str = "new";
+    let cluster = cluster(&program).await?;
+    let locker = connect(&cluster, "").await?;
+    let from = cluster.owner_of("dlock:new").await?;
+    let (source, target) = (&cluster.nodes()[from], &cluster.nodes()[(from + 1) % 3]);
+    let slot = source.command(&["CLUSTER", "KEYSLOT", "dlock:new"]);
+    let slot = slot.await?.int()?.to_string();
+    let id = target.command(&["CLUSTER", "MYID"]).await?.text()?;
+    let set_slot = ["CLUSTER", "SETSLOT", &slot];
+    let migrating = [&set_slot[..], &["MIGRATING", &id]].concat();
+    source.command(&migrating).await?;
+    let error = refused(locker.try_acquire(NEW).await)?;
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+    assert!(
+        error.to_string().contains("disagree on the owner"),
+        "{error}"
+    );
+    let stable = [&set_slot[..], &["STABLE"]].concat();
+    source.command(&stable).await?;
+    Ok(take(&locker, NEW).await?.release().await?)
 }
 
 async fn slot(node: &Node) -> Outcome<String> {
