@@ -93,6 +93,9 @@ fn nanos(duration: Duration) -> u64 {
 #[derive(Clone, Default)]
 pub struct Clock(Source);
 
+/// No timer counts the time in which the machine is suspended, so a sleep that must not be late reads the clock.
+const READ_EVERY: Duration = Duration::from_secs(1);
+
 /// The first reading of a test's clock: tests can go back from it.
 const HEAD_START: Duration = Duration::from_secs(3600);
 
@@ -194,6 +197,26 @@ impl Clock {
                 return;
             }
             tokio::time::sleep(left).await;
+        }
+    }
+
+    /// Sleeps as [`sleep_until`](Self::sleep_until), and wakes up at most a second late after a suspend of the machine: it
+    /// reads the clock once a second.
+    ///
+    /// # Cancel safety
+    ///
+    /// Safe.
+    pub async fn sleep_until_despite_suspend(&self, until: BootInstant) {
+        loop {
+            let now = self.now();
+            if until <= now {
+                return;
+            }
+            let next = match until {
+                BootInstant::FOREVER => until,
+                until => until.min(now.after(READ_EVERY)),
+            };
+            self.sleep_until(next).await;
         }
     }
 

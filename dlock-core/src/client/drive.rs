@@ -5,7 +5,6 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
-    time::Duration,
 };
 
 use tracing::Span;
@@ -26,9 +25,6 @@ use crate::{
         shared::Shared,
     },
 };
-
-/// How often a wait reads the clock: no timer counts the time in which the machine was suspended.
-const CLOCK_READ_EVERY: Duration = Duration::from_secs(1);
 
 /// Takes the lock as `request` says, waiting until `until` at most. The span of the hold is a child of `parent`.
 ///
@@ -103,32 +99,13 @@ impl EndOfWait {
         }
     }
 
-    /// Waits until the time is over: up to [`CLOCK_READ_EVERY`] late after a suspend of the machine.
-    async fn is_over(&self) {
-        let clock = &self.shared.clock;
-        loop {
-            let now = clock.now();
-            if self.until <= now {
-                return;
-            }
-            let read = now.after(CLOCK_READ_EVERY);
-            let is_endless = self.until == BootInstant::FOREVER;
-            let next = if is_endless {
-                self.until
-            } else {
-                self.until.min(read)
-            };
-            clock.sleep_until(next).await;
-        }
-    }
-
     /// Waits for the end, and says why there was no grant: what `why` knows then, or the store did not
     /// answer (K6).
     async fn reached(&self, why: impl Fn() -> Option<Error>) -> Error {
         tokio::select! {
             biased;
             () = self.shared.closed.cancelled() => self.shared.closed_error(),
-            () = self.is_over() => {
+            () = self.shared.clock.sleep_until_despite_suspend(self.until) => {
                 let no_answer = "the store did not answer in time";
                 why().unwrap_or_else(|| Error::new(ErrorKind::Unavailable, no_answer))
             }

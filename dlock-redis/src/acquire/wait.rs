@@ -8,7 +8,7 @@ use dlock_core::{
     toolkit::{Backoff, pause, pause_after},
 };
 
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 use crate::{
     acquire::{
@@ -78,7 +78,7 @@ impl Waiting<'_> {
             None => {
                 // A failure is noticed when it subscribes after the try.
                 let subscribed = self.subscribe(waiter, &mut backoff);
-                let _ = timeout(POLL_EVERY, subscribed).await;
+                let _ = timeout(self.first_try_after(), subscribed).await;
                 if attempt.is_cancelled() {
                     return Err(Error::cancelled());
                 }
@@ -121,6 +121,13 @@ impl Waiting<'_> {
             };
             tried = try_once(self.batcher, self.request, self.keys, waits).await;
         }
+    }
+
+    /// The longest time before a first try: half of a short wait.
+    fn first_try_after(self) -> Duration {
+        let now = self.request.clock().now();
+        let half = self.request.wait_until.map(|until| until.since(now) / 2);
+        half.map_or(POLL_EVERY, |half| half.min(POLL_EVERY))
     }
 
     fn may_go_on(self, error: &Error) -> bool {
@@ -169,6 +176,8 @@ impl Waiting<'_> {
     }
 
     async fn sleep(self, waiter: &Waiter, after: Duration) {
+        let clock = self.request.clock();
+        let sleep = |after| clock.sleep_until_despite_suspend(clock.now().after(after));
         let mut pause = pin!(sleep(after + waiter.spread().unwrap_or_default()));
         loop {
             tokio::select! {

@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 
 use crate::support::{
     Outcome, RACES, WOKEN, calls, cases, connect, refused, soon, start, take, until, until_clean,
-    until_listeners, within,
+    until_listeners, until_marked, within,
 };
 
 cases![
@@ -28,6 +28,7 @@ cases![
     t07_an_overdue_ping_detects_a_silent_subscription,
     t07_a_waiter_that_cannot_subscribe_yet_polls,
     k06_a_waiter_that_can_never_subscribe_knows_that_the_lock_is_taken,
+    k06_a_short_wait_after_a_release_tries_once,
     t07_no_pings_are_sent_without_waiters,
     t07_a_dead_holders_lock_is_granted_by_its_ttl,
 ];
@@ -247,6 +248,25 @@ async fn k06_a_waiter_that_can_never_subscribe_knows_that_the_lock_is_taken(
     let guard = soon("it polls", waiter.acquire("a")).await??;
     guard.release().await?;
     until_clean(&node).await
+}
+
+/// A client that has released a contended name subscribes before it tries, and the new connection hangs.
+async fn k06_a_short_wait_after_a_release_tries_once(program: Program) -> Outcome {
+    let node = start(&program, &[]).await?;
+    let proxy = Proxy::start(node.address())?;
+    let first = connect(proxy.address(), "").await?;
+    let second = connect(node.address(), "").await?;
+    let held = take(&first, "a").await?;
+    let waiter = tokio::spawn(second.acquire("a").into_future());
+    until_listeners(&node, "a", 1).await?;
+    until_marked(&node, "a").await?;
+    held.release().await?;
+    let _held = soon("it is granted", waiter).await???;
+    proxy.set_next(Faults::both(Fault::Hold));
+    let wait = first.acquire("a").wait(Duration::from_millis(800));
+    let error = refused(wait.await)?;
+    assert_eq!(error.kind(), ErrorKind::Contended, "{error}");
+    Ok(())
 }
 
 async fn t07_no_pings_are_sent_without_waiters(program: Program) -> Outcome {
