@@ -10,6 +10,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod migrate;
+mod panics;
 mod part;
 mod parts;
 pub mod quorum;

@@ -77,7 +77,7 @@ impl RedisLock {
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future closes the connections.
+    /// Dropping the future closes the connections, at the latest after `connect_timeout`. The record may be written.
     pub async fn connect(config: RedisConfig) -> Result<Self> {
         config.check()?;
         Ok(Self::new(Router::connect(config).await?))

@@ -22,9 +22,10 @@ use super::{
     watch::{Sides, Watch},
 };
 use crate::{
+    panics::{panicked, unless_panics},
     part::{Found, Part},
     reports::Reports,
-    undo::undo,
+    undo::{undo, undone},
 };
 
 /// An acquire in the new store that took longer was a wait: the lock in the old one is confirmed before the grant. A
@@ -33,6 +34,9 @@ const CONFIRM_AFTER: Duration = Duration::from_millis(10);
 
 /// A waiting acquire gives back the lock in the old store when the new one has been silent for so long.
 const NEW_ANSWER_MAX: Duration = Duration::from_secs(1);
+
+/// The new store, in the error of its panic.
+const NEW: &str = "the new store";
 
 /// The parts of a migration that an acquire uses.
 pub(super) struct Acquirer<'a> {
@@ -44,8 +48,10 @@ pub(super) struct Acquirer<'a> {
 /// The end of one round.
 enum Round {
     Granted(Lease),
-    /// A part was lost before the grant, and all is released: it may begin again.
-    Lost,
+    /// A part was lost before the grant: it may begin again. Whether all is released.
+    Lost {
+        is_undone: bool,
+    },
 }
 
 impl Acquirer<'_> {
@@ -59,14 +65,16 @@ impl Acquirer<'_> {
             let is_waiting = request.wait != Wait::Never && !request.attempt.is_cancelled();
             match round {
                 Ok(Round::Granted(lease)) => return Ok(lease),
-                Ok(Round::Lost) if is_waiting => pause(&request.attempt, &mut backoff).await?,
+                Ok(Round::Lost { .. }) if is_waiting => {
+                    pause(&request.attempt, &mut backoff).await?
+                }
                 Err(error) if is_waiting && error.kind() == ErrorKind::Unavailable => {
                     pause_after(&request.attempt, &error, &mut backoff).await?;
                 }
                 _ if request.attempt.is_cancelled() => return Err(Error::cancelled()),
-                Ok(Round::Lost) => {
+                Ok(Round::Lost { is_undone }) => {
                     let why = "the lock in one store was lost before the grant";
-                    return Err(Error::new(ErrorKind::Unavailable, why));
+                    return Err(undone(Error::new(ErrorKind::Unavailable, why), is_undone));
                 }
                 Err(error) => return Err(error),
             }
@@ -80,19 +88,21 @@ impl Acquirer<'_> {
             .acquire(request, &watch, self.switch, is_again)
             .await?;
         let began = request.clock().now();
-        let new = match self
-            .acquire_new(request, &watch, old.as_ref(), is_again)
-            .await
-        {
+        // A panic must not keep the old lock (K4).
+        let acquiring = unless_panics(self.acquire_new(request, &watch, old.as_ref(), is_again));
+        let new = match acquiring.await.unwrap_or_else(|| Err(panicked(NEW))) {
             Ok(Some(new)) => new,
             other => {
-                undo(request, old).await;
-                return other.map(|_| Round::Lost);
+                let is_undone = undo(request, old).await;
+                return lost(other.map(drop), is_undone);
             }
         };
         let has_waited = request.clock().now().since(began) > CONFIRM_AFTER;
         let decided = self.decide(request, &watch, old.as_deref(), &new, has_waited);
-        match decided.await {
+        match unless_panics(decided)
+            .await
+            .unwrap_or_else(|| Err(panicked("a store")))
+        {
             Ok(Some((sides, token))) => {
                 // As `inspect` finds it, in the store that counts.
                 let counts = old.as_ref().filter(|_| sides.has(Sides::OLD));
@@ -110,8 +120,8 @@ impl Acquirer<'_> {
             other => {
                 // A loss from now on is none of the acquire, which may begin again.
                 watch.require(Sides::NONE);
-                undo(request, old.into_iter().chain([new])).await;
-                other.map(|_| Round::Lost)
+                let is_undone = undo(request, old.into_iter().chain([new])).await;
+                lost(other.map(drop), is_undone)
             }
         }
     }
@@ -169,11 +179,11 @@ impl Acquirer<'_> {
         nested.cancel_nested();
         // Polled to its end, as core does. That may take as long as a request to the new store, and programs that use the
         // old one alone must not wait for it. The round's own release finds nothing then.
-        let (answer, ()) = tokio::join!(acquiring, undo(request, [old.clone()]));
+        let (answer, mut is_undone) = tokio::join!(acquiring, undo(request, [old.clone()]));
         if let Ok(lease) = answer {
-            undo(request, [Arc::new(self.part(nested, lease))]).await;
+            is_undone &= undo(request, [Arc::new(self.part(nested, lease))]).await;
         }
-        instead
+        instead.map_err(|error| undone(error, is_undone))
     }
 
     fn of_new(&self, error: Error, request: &AcquireRequest) -> Error {
@@ -275,6 +285,14 @@ impl Acquirer<'_> {
             (None, _) => Err(too_large(new, self.old.store.token_base)),
             (_, None) => Err(too_large(new, base)),
         }
+    }
+}
+
+/// A round without a grant: a loss that may begin again, or the error.
+fn lost(result: Result<()>, is_undone: bool) -> Result<Round> {
+    match result {
+        Ok(()) => Ok(Round::Lost { is_undone }),
+        Err(error) => Err(undone(error, is_undone)),
     }
 }
 

@@ -85,7 +85,7 @@ impl Hold {
         let Some(old) = &self.old else {
             return self.new.release().await;
         };
-        let is_required = self.watch.required().has(Sides::OLD);
+        let is_required = self.watch.required().has(Sides::OLD) && !switch.is_known();
         let release_old = async {
             if is_required {
                 return old.release().await;

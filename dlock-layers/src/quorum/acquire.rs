@@ -18,7 +18,7 @@ use super::{
     token::agree,
     wait::wait_in_order,
 };
-use crate::undo::undo;
+use crate::undo::{undo, undone};
 
 /// Takes the lock, or waits for it.
 pub(super) async fn acquire(nodes: &Arc<Nodes>, request: &AcquireRequest) -> Result<Lease> {
@@ -134,8 +134,8 @@ async fn grant(
             }
         }
     };
-    undo(request, members.into_iter().map(|member| member.part)).await;
-    Err(refused)
+    let is_confirmed = undo(request, members.into_iter().map(|member| member.part)).await;
+    Err(undone(refused, is_confirmed))
 }
 
 /// The identity that most nodes have of a grant, as `inspect` finds it: that of the round, or of a try during the wait.

@@ -1,9 +1,11 @@
 //! The results of requests that were sent to all nodes at once.
 
-use std::{future::Future, panic::AssertUnwindSafe, pin::Pin, time::Duration};
+use std::{future::Future, pin::Pin, time::Duration};
 
-use futures_util::{FutureExt as _, StreamExt as _, stream::FuturesUnordered};
+use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use tokio::time::{Sleep, sleep};
+
+use crate::panics::unless_panics;
 
 /// Gives each result to `take`. When that says that they are enough, the other requests have `grace`. If it says so
 /// again without a result then, they are dropped. A request that panicked has no result.
@@ -41,13 +43,4 @@ pub(super) async fn gather<R: Future>(
             }
         }
     }
-}
-
-/// The result of a request to a node; `None` if its store panicked. The other nodes go on.
-pub(super) async fn unless_panics<R: Future>(request: R) -> Option<R::Output> {
-    let result = AssertUnwindSafe(request).catch_unwind().await.ok();
-    if result.is_none() {
-        tracing::debug!("the store of a node panicked");
-    }
-    result
 }

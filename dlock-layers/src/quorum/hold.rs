@@ -49,7 +49,7 @@ pub(super) struct Members {
     pub(super) requested: BTreeSet<usize>,
     /// The nodes whose last answer was neither a grant nor another holder.
     pub(super) unreachable: BTreeSet<usize>,
-    /// The nodes that have confirmed the release.
+    /// The nodes that have confirmed the release, or have shown since then that they have nothing of the grant.
     freed: BTreeSet<usize>,
     /// Nothing is added after a release began (K4).
     pub(super) is_released: bool,
@@ -228,6 +228,9 @@ impl Hold {
         })
         .await;
         if free < need {
+            free = self.inspect_rest().await;
+        }
+        if free < need {
             return Err(failed.unwrap_or_else(|| not_released(free, need)));
         }
         let rest = std::mem::take(&mut self.members.lock().held);
@@ -236,6 +239,41 @@ impl Hold {
             drop(start_undo(&self.round.request, member.part));
         }
         Ok(())
+    }
+
+    /// Reads from the nodes that do not hold the lock and may have something of it, or were not reachable the last time.
+    /// Returns how many are free then. Nothing else shows that a request has ended which was given up.
+    async fn inspect_rest(&self) -> usize {
+        let (name, timeout) = (&self.round.request.name, self.nodes.options.node_timeout);
+        let now = self.round.request.clock().now();
+        let rest: Vec<_> = {
+            let members = self.members.lock();
+            let is_rest = |slot: &&Arc<Slot>| {
+                let number = slot.number;
+                let is_open = members.has(number) || members.requested.contains(&number);
+                !is_open && !members.is_free(slot, now)
+            };
+            self.nodes.slots.iter().filter(is_rest).cloned().collect()
+        };
+        let inspections = rest.iter().filter_map(|slot| {
+            let store = slot.store()?;
+            Some(async move {
+                let found = tokio::time::timeout(timeout, store.inspect(name)).await;
+                (slot.number, found)
+            })
+        });
+        gather(inspections, timeout, |inspected| {
+            if let Some((number, Ok(Ok(found)))) = inspected
+                && !found.is_some_and(|found| self.round.has_sent(&found))
+            {
+                let mut members = self.members.lock();
+                members.leftovers.remove(&number);
+                members.freed.insert(number);
+            }
+            false
+        })
+        .await;
+        self.count_free(&self.members.lock())
     }
 
     /// How many nodes are without anything of the grant, as far as is known, and can be reached by the next holder.

@@ -3,7 +3,7 @@
 use std::{future::Future, sync::Arc, time::Duration};
 
 use dlock_core::{
-    Effect, Error, ErrorKind, Result,
+    Error, Result,
     backend::{AcquireRequest, DistributedLock},
 };
 use futures_util::FutureExt as _;
@@ -11,6 +11,7 @@ use tokio::sync::oneshot::{self, error::TryRecvError};
 
 use super::{late::Late, node::Slot, tally::MemberId};
 use crate::{
+    panics::panicked,
     part::{Part, ends_by},
     undo::start_undo,
 };
@@ -22,6 +23,9 @@ pub(super) struct Member {
     pub(super) id: MemberId,
     pub(super) part: Arc<Part>,
 }
+
+/// The store that panics, in an error.
+const STORE: &str = "the store of a node";
 
 /// A request to a node, before its answer is read. A lock that is granted after this is dropped is released.
 pub(super) struct Pending {
@@ -70,7 +74,7 @@ impl Pending {
     /// The answer of the node, once. Cancel safe.
     pub(super) async fn answer(&mut self) -> Result<Member> {
         let answer = match &mut self.answer {
-            Some(answer) => answer.await.unwrap_or_else(|_| Err(panicked())),
+            Some(answer) => answer.await.unwrap_or_else(|_| Err(panicked(STORE))),
             None => std::future::pending().await,
         };
         self.answer = None;
@@ -97,7 +101,7 @@ impl Pending {
             Err(why) => {
                 self.request.cancel_nested();
                 match why {
-                    TryRecvError::Closed => Some(self.member(Err(panicked()))),
+                    TryRecvError::Closed => Some(self.member(Err(panicked(STORE)))),
                     TryRecvError::Empty => {
                         self.undo_late(answer);
                         None
@@ -158,9 +162,4 @@ impl Drop for Pending {
 /// that it has given up, at once.
 fn is_answer<T>(result: &Result<T>) -> bool {
     result.as_ref().err().is_none_or(Error::is_contended)
-}
-
-fn panicked() -> Error {
-    let why = "the store of a node panicked; this is a defect of it";
-    Error::new(ErrorKind::Internal, why).with_effect(Effect::Unknown)
 }

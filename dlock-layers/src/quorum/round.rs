@@ -3,8 +3,9 @@
 use std::{pin::pin, sync::Arc};
 
 use dlock_core::{
-    Error, Result,
+    AttemptId, Error, Holder, Result,
     backend::{AcquireRequest, Wait, WaitReport},
+    toolkit::Lock,
 };
 
 use super::{
@@ -16,11 +17,17 @@ use super::{
     tally::{MemberId, Tally},
 };
 
+/// A long hold with a node that is down makes a request with a new identity for each renewal. So many are remembered: an
+/// earlier one has been undone since then.
+const IDS_MAX: usize = 100;
+
 /// An attempt of its own, which a release of an earlier round does not free (K4).
 #[derive(Debug)]
 pub(super) struct Round {
     pub(super) request: AcquireRequest,
     pub(super) tally: Arc<Tally>,
+    /// The first identity of its requests, and the last ones.
+    ids: Lock<Vec<AttemptId>>,
 }
 
 /// Whether a request has the identity of its round.
@@ -62,7 +69,26 @@ impl Round {
                 outer.clock().clone(),
                 need,
             )),
+            ids: Lock::default(),
         }
+    }
+
+    fn note(&self, id: AttemptId) {
+        let mut ids = self.ids.lock();
+        if ids.contains(&id) {
+            return;
+        }
+        if ids.len() >= IDS_MAX {
+            ids.remove(1);
+        }
+        ids.push(id);
+    }
+
+    /// Whether a node may have `found` by a request of this round.
+    pub(super) fn has_sent(&self, found: &Holder) -> bool {
+        found
+            .attempt
+            .is_some_and(|attempt| self.ids.lock().contains(&attempt))
     }
 
     /// Sends a request to the node of `slot`, if it is open.
@@ -85,6 +111,7 @@ impl Round {
         };
         let timeout = nodes.options.node_timeout;
         let request = nested.with_wait(wait);
+        self.note(request.attempt.id());
         Ok(Pending::start(slot.clone(), id, store, request, timeout))
     }
 

@@ -4,7 +4,8 @@ use dlock_core::{AttemptId, Effect, Error, ErrorKind, Fencing, Result, Token};
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use tokio::time::timeout;
 
-use super::{gather::unless_panics, nodes::Nodes, pending::Member};
+use super::{nodes::Nodes, pending::Member};
+use crate::panics::unless_panics;
 use crate::part::Part;
 
 /// The token of a grant to the attempt `id` that `members` hold.

@@ -16,3 +16,4 @@ mod steps;
 mod stragglers;
 mod support;
 mod switch;
+mod undo;

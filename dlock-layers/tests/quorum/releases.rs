@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use dlock_core::{
-    Capabilities, Clock, ErrorKind, Holder, LockName, Result,
+    Capabilities, Clock, ErrorKind, Expiry, Guard, Holder, LockName, Result,
     backend::{AcquireRequest, DistributedLock, Lease, Renewed},
     memory::{Fault, Memory, Operation},
 };
@@ -123,6 +123,100 @@ async fn a_node_that_turns_silent_during_a_release_does_not_fail_it() -> Result<
     drop(noticed.await.expect("no panic")?);
     nodes.back(2);
     Ok(())
+}
+
+/// Each node was silent once during a long hold, as in a restart of one after the other, and takes part again since then.
+/// The end of what was requested in the meantime is not known: the locks of a session have no time of their own.
+#[tokio::test(start_paused = true)]
+async fn a_release_is_confirmed_after_each_node_was_silent() -> Result<()> {
+    let nodes = Nodes::new(3);
+    let all = nodes
+        .0
+        .iter()
+        .map(|store| Node::new(Session(store.clone())));
+    let locks = program_of(all, &QuorumOptions::new()).await?;
+    nodes.silent(0);
+    let guard = locks.acquire("a").await?;
+    nodes.back(0);
+    for silent in [1, 2] {
+        repaired(&nodes, &guard).await?;
+        nodes.forgets(silent);
+        nodes.0[silent].inject(Operation::Acquire, Fault::Stall);
+        guard.renew().await?;
+        tokio::time::sleep(QuorumOptions::NODE_TIMEOUT * 2).await;
+        assert_eq!(nodes.used(), 2);
+        nodes.back(silent);
+    }
+    repaired(&nodes, &guard).await?;
+    guard.release().await?;
+    assert_eq!(nodes.used(), 0);
+    Ok(())
+}
+
+/// Renews until each node holds it.
+async fn repaired(nodes: &Nodes, guard: &Guard) -> Result<()> {
+    for _ in 0..5 {
+        if nodes.used() == 3 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        guard.renew().await?;
+    }
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    assert_eq!(nodes.used(), 3);
+    Ok(())
+}
+
+/// A node was down at the grant, and answers again.
+#[tokio::test(start_paused = true)]
+async fn a_release_is_confirmed_by_a_node_that_never_had_the_lock() -> Result<()> {
+    let nodes = Nodes::new(3);
+    let locks = nodes.program().await?;
+    nodes.down(2);
+    let guard = locks.acquire("a").await?;
+    nodes.back(2);
+    nodes.down(1);
+    guard.release().await?;
+    nodes.back(1);
+    Ok(())
+}
+
+/// A store whose locks end with the session of their process.
+#[derive(Debug)]
+struct Session(Memory);
+
+#[async_trait]
+impl DistributedLock for Session {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            expiry: Expiry::Session,
+            ..self.0.capabilities()
+        }
+    }
+
+    fn clock(&self) -> Clock {
+        self.0.clock()
+    }
+
+    async fn acquire(&self, request: &AcquireRequest) -> Result<Lease> {
+        self.0.acquire(request).await
+    }
+
+    async fn renew(&self, lease: &Lease) -> Result<Renewed> {
+        self.0.renew(lease).await
+    }
+
+    async fn release(&self, lease: &Lease) -> Result<()> {
+        self.0.release(lease).await
+    }
+
+    async fn inspect(&self, name: &LockName) -> Result<Option<Holder>> {
+        self.0.inspect(name).await
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.0.close().await
+    }
 }
 
 /// A store whose renewals are executed late, and whose releases are answered late.
