@@ -1,4 +1,4 @@
-//! What an acquire has taken and cannot use: it is released, or the error says that this is not known.
+//! Locks that an acquire has taken and cannot use: they are released, or the error says that this is not known.
 
 use std::time::Duration;
 

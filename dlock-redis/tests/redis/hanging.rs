@@ -57,7 +57,7 @@ async fn t16_a_connection_that_hangs_keeps_no_released_lock(program: Program) ->
     until_clean(&node).await
 }
 
-/// Its first request takes as long as `timeout`.
+/// The first request takes as long as `timeout`.
 async fn t16_a_release_on_a_connection_that_hangs_is_confirmed(program: Program) -> Outcome {
     let node = start(&program, &[]).await?;
     let proxy = Proxy::start(node.address())?;
