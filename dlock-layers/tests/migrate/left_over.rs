@@ -60,7 +60,7 @@ async fn it_is_refused_when_the_locks_move_back_or_on() -> Result<()> {
         sleep(READ).await;
         let refusal = refused(locks.try_acquire("a").await, "have moved to mysql://db-2");
         assert_eq!(refusal, ErrorKind::InvalidConfig);
-        let late = left_over(&stores).await.err().expect("refused");
+        let late = left_over(&stores).await.expect_err("refused");
         assert_eq!(late.kind(), ErrorKind::InvalidConfig, "{late}");
     }
     Ok(())

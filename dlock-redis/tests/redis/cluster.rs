@@ -276,7 +276,7 @@ async fn k13_locks_are_confirmed_by_replicas_together(program: Program) -> Outco
     let before = waits(&cluster).await?;
     let mut taking = JoinSet::new();
     for number in 0..LOCKS {
-        let acquire = locker.try_acquire(&format!("lock {number}"));
+        let acquire = locker.try_acquire(format!("lock {number}"));
         taking.spawn(acquire.into_future());
     }
     let mut guards = Vec::new();
