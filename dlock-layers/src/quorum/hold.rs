@@ -264,7 +264,7 @@ impl Hold {
         });
         gather(inspections, timeout, |inspected| {
             if let Some((number, Ok(Ok(found)))) = inspected
-                && !found.is_some_and(|found| self.round.has_sent(&found))
+                && found.is_none_or(|found| self.round.is_of_other(&found))
             {
                 let mut members = self.members.lock();
                 members.leftovers.remove(&number);

@@ -84,11 +84,10 @@ impl Round {
         ids.push(id);
     }
 
-    /// Whether a node may have `found` by a request of this round.
-    pub(super) fn has_sent(&self, found: &Holder) -> bool {
-        found
-            .attempt
-            .is_some_and(|attempt| self.ids.lock().contains(&attempt))
+    /// Whether the holder of a node is that of another round. Without an identity it may be of this one.
+    pub(super) fn is_of_other(&self, found: &Holder) -> bool {
+        let is_other = |attempt| !self.ids.lock().contains(&attempt);
+        found.attempt.is_some_and(is_other)
     }
 
     /// Sends a request to the node of `slot`, if it is open.

@@ -181,6 +181,24 @@ async fn a_release_is_confirmed_by_a_node_that_never_had_the_lock() -> Result<()
     Ok(())
 }
 
+/// The node has granted the lock, and its answer was lost.
+#[tokio::test(start_paused = true)]
+async fn a_release_is_not_confirmed_by_a_node_whose_late_grant_is_left() -> Result<()> {
+    let nodes = Nodes::new(3);
+    nodes.0[2].inject(Operation::Acquire, Fault::LoseReply);
+    let locks = nodes.program().await?;
+    let guard = locks.acquire("a").await?;
+    nodes.back(2);
+    assert_eq!(nodes.used(), 3);
+    nodes.down(1);
+    assert_eq!(
+        refused(guard.release().await, "no answer"),
+        ErrorKind::Unavailable
+    );
+    nodes.back(1);
+    Ok(())
+}
+
 /// A store whose locks end with the session of their process.
 #[derive(Debug)]
 struct Session(Memory);

@@ -29,6 +29,9 @@ const KILLS_MAX: usize = 100;
 /// restarted since then does not grant yet.
 const TRUSTED_MAX: Duration = Duration::from_millis(500);
 
+/// A control connection is replaced once in this time, if the address may lead to another server by then.
+const REOPENED_EVERY: Duration = Duration::from_secs(1);
+
 /// The purpose of a control connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
@@ -172,7 +175,7 @@ impl ControlTurn {
     ///
     /// [`errors::session_moved`] if the address leads to another start.
     pub(crate) async fn reach(&mut self, start: ServerStart) -> Result<()> {
-        if !self.is_at(start) {
+        if !self.is_at(start) && self.may_be_of_former_primary(start) {
             self.disconnect();
             self.connect().await?;
         }
@@ -192,6 +195,16 @@ impl ControlTurn {
             Err(error) if errors::is_session_moved(&error) => Ok(()),
             reached => reached,
         }
+    }
+
+    /// Whether a new connection may lead to `start`. There is one for [`REOPENED_EVERY`] at the most: many holds may end
+    /// at once.
+    fn may_be_of_former_primary(&self, start: ServerStart) -> bool {
+        let now = self.connector.clock.now();
+        self.slot.as_ref().is_none_or(|ready| {
+            let own = ready.connection.session.start;
+            !start.is_before(own) && now.since(ready.opened) > REOPENED_EVERY
+        })
     }
 
     fn is_at(&self, start: ServerStart) -> bool {

@@ -28,6 +28,11 @@ impl ServerStart {
         Self(id << 32 | second)
     }
 
+    /// Whether it is over, as the same server was started again since then.
+    pub(crate) fn is_before(self, other: Self) -> bool {
+        self.is_of_same_server(other) && self < other
+    }
+
     pub(crate) fn is_of_same_server(self, other: Self) -> bool {
         self.0 >> 32 == other.0 >> 32
     }
@@ -129,6 +134,9 @@ mod tests {
         assert_ne!(start("1", "1800000000"), start("257", "1800000000"));
         assert_ne!(start("1", "1800000000"), start("4294967295", "1800000000"));
         assert!(start("257", "1").is_of_same_server(start("257", "2")));
+        assert!(start("257", "1").is_before(start("257", "2")));
+        assert!(!start("257", "2").is_before(start("257", "2")));
+        assert!(!start("1", "1").is_before(start("257", "2")));
         assert!(!start("257", "1").is_of_same_server(start("1", "1")));
     }
 }

@@ -92,6 +92,9 @@ impl Waiting<'_> {
                     *effect = Effect::None;
                     self.longest_ttl.report_contended(self.request, contended);
                     match self.until_released(contended, waiter, &mut backoff).await {
+                        Err(error) if self.may_go_on(&error) && waiter.is_ambiguous() => {
+                            pause_after(attempt, &error, &mut backoff).await
+                        }
                         Err(error) if self.may_go_on(&error) => {
                             // The store has answered: the lock is taken (K6).
                             let why = format!("no release of it can be notified: {error}");

@@ -39,6 +39,8 @@ pub(crate) struct Node {
     /// Changes that wait for their turn. Together they take one round trip.
     pub(crate) to_subscribe: Lock<Vec<Subscribe>>,
     pub(crate) to_unsubscribe: Lock<Vec<String>>,
+    /// Whether the last pub/sub connection led to another server than the requests.
+    is_ambiguous: AtomicBool,
 }
 
 impl Node {
@@ -54,6 +56,7 @@ impl Node {
             pubsub: SingleFlight::new(None),
             to_subscribe: Lock::default(),
             to_unsubscribe: Lock::default(),
+            is_ambiguous: AtomicBool::new(false),
         }
     }
 
@@ -86,10 +89,17 @@ impl Node {
     /// Refuses a pub/sub connection to another server process than that of the requests: two servers may
     /// share an address. If the server was replaced just now, the next request detects it.
     pub(crate) fn check_same_run(&self, run_id: &str) -> Result<()> {
-        if self.reconnect.is_to_other_run(run_id) {
-            return Err(errors::other_server());
+        let is_other = self.reconnect.is_to_other_run(run_id);
+        self.is_ambiguous.store(is_other, Ordering::Release);
+        match is_other {
+            true => Err(errors::other_server()),
+            false => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Whether two servers may share its address: then it is not known which of them has a lock.
+    pub(crate) fn is_ambiguous(&self) -> bool {
+        self.is_ambiguous.load(Ordering::Acquire)
     }
 
     /// The generation of the connection for requests, if there is one.

@@ -57,9 +57,10 @@ impl Opener {
         }
     }
 
-    /// The longest time before a request is hedged: later its connection may time out first.
+    /// The longest time before a request is hedged: before its connection times out, and after that of a `WAIT`, which
+    /// is no hang.
     pub(super) fn hedge_after_max(&self) -> Duration {
-        self.options.timeouts.reply / 2
+        self.options.timeouts.reply * 3 / 4
     }
 
     /// A new connection, within `connect_timeout`. `on_probed` is called when the server has passed the probe,

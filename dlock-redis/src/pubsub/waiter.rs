@@ -23,6 +23,8 @@ pub(crate) struct Waiter {
     wake_up: Arc<WakeUp>,
     subscribed: Option<(Arc<Node>, Subscription)>,
     subscribing: Option<(Arc<Node>, Subscribing)>,
+    /// The last subscription failed as its connection led to another server than the requests.
+    is_ambiguous: bool,
 }
 
 impl Waiter {
@@ -36,6 +38,7 @@ impl Waiter {
             wake_up,
             subscribed: None,
             subscribing: None,
+            is_ambiguous: false,
         }
     }
 
@@ -75,11 +78,17 @@ impl Waiter {
         });
         let subscribed = subscribing.await;
         self.subscribing = None;
+        self.is_ambiguous = node.is_ambiguous();
         let subscription = subscribed.map_err(abandoned)??;
         self.subscribed = Some((node.clone(), subscription));
         // The next try makes up for earlier wake-ups.
         self.wake_up.clear();
         Ok(())
+    }
+
+    /// Whether two servers may share the address: then it is not known which of them has the lock.
+    pub(crate) fn is_ambiguous(&self) -> bool {
+        self.is_ambiguous
     }
 
     /// Returns after a release was published, or the connection failed, since the last call.

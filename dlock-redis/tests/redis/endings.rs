@@ -133,7 +133,8 @@ async fn t05_a_renewal_that_comes_after_the_release_makes_nothing(program: Progr
     let guard = take(&locker, "a").await?;
     let line = proxy.connection(0).await;
     line.set(Direction::ToServer, Fault::Hold);
-    assert!(guard.renew().await.is_err(), "the renewal is on its way");
+    // On another connection, too.
+    guard.renew().await?;
     guard.release().await?;
     assert_eq!(value(&node, "a").await?, None);
     let passed = line.passed(Direction::ToServer);

@@ -228,7 +228,6 @@ async fn t07_a_waiter_that_cannot_subscribe_yet_polls(program: Program) -> Outco
     Ok(())
 }
 
-/// The server gets no pings while there are no waiters.
 /// The server has no room for another connection, and answers requests on the one that is there.
 async fn k06_a_waiter_that_can_never_subscribe_knows_that_the_lock_is_taken(
     program: Program,
@@ -269,6 +268,7 @@ async fn k06_a_short_wait_after_a_release_tries_once(program: Program) -> Outcom
     Ok(())
 }
 
+/// The server gets no pings while there are no waiters.
 async fn t07_no_pings_are_sent_without_waiters(program: Program) -> Outcome {
     let scene = Scene::new(&program).await?;
     let pings = async || Outcome::Ok(calls(&scene.node, "ping").await.unwrap_or(0));
