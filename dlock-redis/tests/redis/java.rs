@@ -321,10 +321,11 @@ async fn redisson_after_a_loss_of_data_is_reported_by_the_next_renewal(
     let node = start(&program, &[]).await?;
     let locker = connect(node.address(), REDISSON).await?;
     let mut java = java(&node, LONG).await?;
-    let held = locker.acquire("job").ttl(SHORT).await?;
+    let held = locker.acquire("job").ttl(LONG).await?;
     node.command(&["FLUSHALL"]).await?;
     java.request("acquire job", "acquired").await?;
-    let cause = soon("a renewal finds it", held.lost()).await?;
+    held.renew().await.expect_err("it is another one's");
+    let cause = soon("the loss is reported", held.lost()).await?;
     assert_eq!(cause, LostCause::Taken);
     drop(held);
     locker.shutdown(Duration::from_secs(5)).await?;
