@@ -57,7 +57,7 @@ pub(crate) struct Connection {
     pub(crate) wait_timeout: u64,
     /// The begin of the last exchange.
     pub(crate) used: BootInstant,
-    /// The transaction has a savepoint ([`crate::hold::savepoint`]).
+    /// The transaction has a savepoint: see `hold/savepoint.rs`.
     pub(crate) has_savepoint: bool,
     /// An exchange has begun, and its end has not arrived.
     effect_unknown: bool,
