@@ -203,6 +203,19 @@ impl Clock {
     /// Sleeps as [`sleep_until`](Self::sleep_until), and wakes up at most a second late after a suspend of the machine: it
     /// reads the clock once a second.
     ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use dlock_core::Clock;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let clock = Clock::pausable();
+    /// let sleep = clock.sleep_until_despite_suspend(clock.now().after(Duration::from_secs(60)));
+    /// // The machine is suspended for longer.
+    /// clock.jump(Duration::from_secs(100));
+    /// assert!(tokio::time::timeout(Duration::from_secs(2), sleep).await.is_ok());
+    /// # }
+    /// ```
+    ///
     /// # Cancel safety
     ///
     /// Safe.

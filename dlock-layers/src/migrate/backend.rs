@@ -13,7 +13,7 @@ use super::{
     acquire::Acquirer,
     capabilities::capabilities,
     hold::Hold,
-    left_over::NextMove,
+    next_move::NextMove,
     old_counts::OldCounts,
     old_store::OldStore,
     opening,

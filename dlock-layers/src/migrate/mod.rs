@@ -13,7 +13,7 @@ mod capabilities;
 mod closing;
 mod config;
 mod hold;
-mod left_over;
+mod next_move;
 mod old_counts;
 mod old_store;
 mod opening;

@@ -17,8 +17,7 @@ use super::{
     tally::{MemberId, Tally},
 };
 
-/// A long hold with a node that is down makes a request with a new identity for each renewal. So many are remembered: an
-/// earlier one has been undone since then.
+/// A long hold with a node that is down makes a request with a new identity for each renewal. So many are remembered.
 const IDS_MAX: usize = 100;
 
 /// An attempt of its own, which a release of an earlier round does not free (K4).
@@ -26,7 +25,7 @@ const IDS_MAX: usize = 100;
 pub(super) struct Round {
     pub(super) request: AcquireRequest,
     pub(super) tally: Arc<Tally>,
-    /// The first identity of its requests, and the last ones.
+    /// The first identities of its requests.
     ids: Lock<Vec<AttemptId>>,
 }
 
@@ -75,18 +74,16 @@ impl Round {
 
     fn note(&self, id: AttemptId) {
         let mut ids = self.ids.lock();
-        if ids.contains(&id) {
-            return;
+        if ids.len() < IDS_MAX && !ids.contains(&id) {
+            ids.push(id);
         }
-        if ids.len() >= IDS_MAX {
-            ids.remove(1);
-        }
-        ids.push(id);
     }
 
-    /// Whether the holder of a node is that of another round. Without an identity it may be of this one.
+    /// Whether the holder of a node is that of another round. Without an identity it may be of this one, and so may any
+    /// after too many requests.
     pub(super) fn is_of_other(&self, found: &Holder) -> bool {
-        let is_other = |attempt| !self.ids.lock().contains(&attempt);
+        let ids = self.ids.lock();
+        let is_other = |attempt| ids.len() < IDS_MAX && !ids.contains(&attempt);
         found.attempt.is_some_and(is_other)
     }
 

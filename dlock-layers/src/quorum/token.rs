@@ -5,8 +5,7 @@ use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use tokio::time::timeout;
 
 use super::{nodes::Nodes, pending::Member};
-use crate::panics::unless_panics;
-use crate::part::Part;
+use crate::{panics::unless_panics, part::Part};
 
 /// The token of a grant to the attempt `id` that `members` hold.
 ///

@@ -29,7 +29,7 @@ const KILLS_MAX: usize = 100;
 /// restarted since then does not grant yet.
 const TRUSTED_MAX: Duration = Duration::from_millis(500);
 
-/// A control connection is replaced once in this time, if the address may lead to another server by then.
+/// A control connection is replaced once in this time for one start that the address does not lead to.
 const REOPENED_EVERY: Duration = Duration::from_secs(1);
 
 /// The purpose of a control connection.
@@ -52,6 +52,8 @@ struct Ready {
     connection: Connection,
     /// The begin of the connection attempt.
     opened: BootInstant,
+    /// The start that it was opened for, and that the address did not lead to.
+    sought: Option<ServerStart>,
     product: Product,
 }
 
@@ -178,6 +180,9 @@ impl ControlTurn {
         if !self.is_at(start) && self.may_be_of_former_primary(start) {
             self.disconnect();
             self.connect().await?;
+            if let Some(ready) = self.slot.as_mut() {
+                ready.sought = Some(start);
+            }
         }
         match self.is_at(start) {
             true => Ok(()),
@@ -197,13 +202,14 @@ impl ControlTurn {
         }
     }
 
-    /// Whether a new connection may lead to `start`. There is one for [`REOPENED_EVERY`] at the most: many holds may end
-    /// at once.
+    /// Whether a new connection may lead to `start`. For the same start there is one in [`REOPENED_EVERY`] at the most:
+    /// many holds may end at once.
     fn may_be_of_former_primary(&self, start: ServerStart) -> bool {
         let now = self.connector.clock.now();
         self.slot.as_ref().is_none_or(|ready| {
             let own = ready.connection.session.start;
-            !start.is_before(own) && now.since(ready.opened) > REOPENED_EVERY
+            let is_sought = ready.sought == Some(start) && now.since(ready.opened) < REOPENED_EVERY;
+            !start.is_before(own) && !is_sought
         })
     }
 
@@ -293,6 +299,7 @@ async fn open(connector: &Connector, role: Role) -> Result<Ready> {
     Ok(Ready {
         connection,
         opened,
+        sought: None,
         product,
     })
 }
