@@ -6,12 +6,15 @@ use dlock_core::{Effect, Error, ErrorKind};
 use futures_util::FutureExt as _;
 
 /// The result of a request to a store; `None` if the store panicked. The other stores go on.
-pub(crate) async fn unless_panics<R: Future>(request: R) -> Option<R::Output> {
-    let result = AssertUnwindSafe(request).catch_unwind().await.ok();
-    if result.is_none() {
-        tracing::debug!("a store of a layer panicked");
-    }
-    result
+///
+/// Not an `async fn`, which would have `request` twice: it is a part of each acquire.
+pub(crate) fn unless_panics<R: Future>(request: R) -> impl Future<Output = Option<R::Output>> {
+    AssertUnwindSafe(request).catch_unwind().map(|result| {
+        if result.is_err() {
+            tracing::debug!("a store of a layer panicked");
+        }
+        result.ok()
+    })
 }
 
 /// The error of a request whose store panicked: `what` is that store.

@@ -98,14 +98,19 @@ impl Acquire {
         }
     }
 
-    /// Not an `async fn`, which would have its arguments twice: this future is allocated and moved for each acquire.
+    /// The result of the attempt goes through `finish`.
+    ///
+    /// Not an `async fn`, which would have its arguments twice: this future is allocated for each acquire.
     #[expect(clippy::manual_async_fn, reason = "it is smaller")]
-    fn run(self) -> impl Future<Output = Result<Guard>> + Send {
+    fn run<T>(
+        self,
+        finish: impl FnOnce(Result<Guard>) -> Result<T> + Send,
+    ) -> impl Future<Output = Result<T>> + Send {
         async move {
             let options = &self.options;
             let name = self.name.map_err(|error| options.in_context(error, None))?;
-            let begun = self.options.begin(Some(&name))?;
-            begun.acquire(name).await
+            let begun = options.begin(Some(&name))?;
+            finish(begun.acquire(name).await)
         }
     }
 }
@@ -115,7 +120,7 @@ impl IntoFuture for Acquire {
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.run())
+        Box::pin(self.run(|result| result))
     }
 }
 
@@ -157,12 +162,10 @@ impl IntoFuture for TryAcquire {
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async {
-            match self.acquire.run().await {
-                Ok(guard) => Ok(Some(guard)),
-                Err(error) if error.kind() == ErrorKind::Contended => Ok(None),
-                Err(error) => Err(error),
-            }
-        })
+        Box::pin(self.acquire.run(|result| match result {
+            Ok(guard) => Ok(Some(guard)),
+            Err(error) if error.kind() == ErrorKind::Contended => Ok(None),
+            Err(error) => Err(error),
+        }))
     }
 }

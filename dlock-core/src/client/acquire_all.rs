@@ -147,7 +147,7 @@ struct Growing {
 
 impl Growing {
     /// Takes `name`, or passes it over.
-    async fn take(&mut self, begun: &Begun, name: LockName) -> Result<()> {
+    async fn take(&mut self, begun: &Begun<'_>, name: LockName) -> Result<()> {
         loop {
             let may_skip = self.spare > 0;
             let taken = match may_skip {

@@ -58,7 +58,7 @@ impl Options {
     }
 
     /// Checks everything before any I/O (K11), and begins the wait. The error names `name`.
-    pub(crate) fn begin(self, name: Option<&LockName>) -> Result<Begun> {
+    pub(crate) fn begin(&self, name: Option<&LockName>) -> Result<Begun<'_>> {
         self.check().map_err(|error| self.in_context(error, name))?;
         let wait = match self.wait.unwrap_or(WaitFor::AtMost(self.shared.wait)) {
             WaitFor::AtMost(Duration::ZERO) => WaitFor::Never,
@@ -99,20 +99,20 @@ impl Options {
 }
 
 /// Checked options, and the wait that has begun with them.
-pub(crate) struct Begun {
-    options: Options,
+pub(crate) struct Begun<'a> {
+    options: &'a Options,
     wait: WaitFor,
     until: BootInstant,
 }
 
-impl Begun {
+impl Begun<'_> {
     pub(crate) fn backend(&self) -> &'static str {
         self.options.shared.capabilities.backend
     }
 
     /// Takes `name`, and waits for it as long as the options say.
-    pub(crate) async fn acquire(&self, name: LockName) -> Result<Guard> {
-        self.acquire_as(name, self.wait, self.until).await
+    pub(crate) fn acquire(&self, name: LockName) -> impl Future<Output = Result<Guard>> + Send {
+        self.acquire_as(name, self.wait, self.until)
     }
 
     /// Takes `name` if it is free.
@@ -121,14 +121,23 @@ impl Begun {
         self.acquire_as(name, WaitFor::Never, until).await
     }
 
-    async fn acquire_as(&self, name: LockName, wait: WaitFor, until: BootInstant) -> Result<Guard> {
-        let (driven, span) = self.drive(&name, wait, until);
-        let result = driven.instrument(span.span().clone()).await;
-        span.end(result.as_ref().map(Guard::token));
-        result.map_err(|error| {
-            self.options.shared.metrics.acquire_failed(&error);
-            self.options.in_context(error, Some(&name))
-        })
+    /// Not an `async fn`, which would have its arguments twice.
+    #[expect(clippy::manual_async_fn, reason = "it is smaller")]
+    fn acquire_as(
+        &self,
+        name: LockName,
+        wait: WaitFor,
+        until: BootInstant,
+    ) -> impl Future<Output = Result<Guard>> + Send {
+        async move {
+            let (driven, span) = self.drive(&name, wait, until);
+            let result = driven.instrument(span.span().clone()).await;
+            span.end(result.as_ref().map(Guard::token));
+            result.map_err(|error| {
+                self.options.shared.metrics.acquire_failed(&error);
+                self.options.in_context(error, Some(&name))
+            })
+        }
     }
 
     /// An attempt, and its span.
@@ -138,7 +147,7 @@ impl Begun {
         wait: WaitFor,
         until: BootInstant,
     ) -> (impl Future<Output = Result<Guard>> + use<>, AcquireSpan) {
-        let options = &self.options;
+        let options = self.options;
         let shared = Arc::clone(&options.shared);
         let wait = if matches!(wait, WaitFor::Never) {
             Wait::Never

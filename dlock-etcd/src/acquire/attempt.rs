@@ -63,7 +63,7 @@ pub(super) async fn enqueue(
 pub(super) async fn until_lease_ends(request: &AcquireRequest, key: &QueueKey) {
     match request.renewal {
         Renewal::Auto => key.lease.ending().await,
-        Renewal::None => drop(key.lease.keep_alive(|| true).await),
+        Renewal::None => drop(Box::pin(key.lease.keep_alive(|| true)).await),
     }
 }
 
@@ -74,7 +74,7 @@ pub(super) async fn try_acquire(
     watchdog: &Arc<PollWatchdog>,
 ) -> Result<Lease> {
     let mut existing = shared.leases.existing(request.ttl, request.renewal);
-    if existing.is_none() && is_taken(shared, request).await? {
+    if existing.is_none() && Box::pin(is_taken(shared, request)).await? {
         // A new lease would be a write.
         return Err(Error::contended());
     }

@@ -36,7 +36,8 @@ async fn try_or_wait(
         Wait::Never => attempt::try_acquire(shared, request, watchdog).await,
         Wait::UntilCancelled => match attempt::enqueue(shared, request, watchdog).await {
             Ok(lease) => Ok(lease),
-            first => wait::until_granted(shared, request, watchdog, first).await,
+            // Boxed here and below, as most locks are free: the futures of acquires stay small.
+            first => Box::pin(wait::until_granted(shared, request, watchdog, first)).await,
         },
     }
 }

@@ -102,8 +102,10 @@ impl Members {
             };
             (failure, false)
         })?;
+        // Boxed, as the driver's futures have 3 KB: those of acquires and releases stay small.
+        let sent = Box::pin(send(connection.client.clone()));
         // The effect of a request that is dropped before its reply is unknown; its caller assumes so.
-        let (failure, timed_out) = match timeout(max, send(connection.client.clone())).await {
+        let (failure, timed_out) = match timeout(max, sent).await {
             Ok(Ok(reply)) => {
                 self.note_answer();
                 return Ok(reply);

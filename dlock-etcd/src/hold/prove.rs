@@ -84,7 +84,7 @@ pub(crate) async fn prove(
                 LeaseProof::Outdated => {}
             }
         }
-        match change_lease(leases, request).await {
+        match Box::pin(change_lease(leases, request)).await {
             Ok(true) => has_moved = true,
             Ok(false) => return Ok(None),
             Err(error) if tried < MOVES_MAX && error.is_retryable() => {
@@ -124,8 +124,8 @@ impl ProofRequest<'_> {
     async fn proof_of(&self, lease: &EtcdLease) -> Result<LeaseProof> {
         match (self.renewal, self.purpose) {
             (Renewal::Auto, _) => Ok(lease.recent_proof(self.ttl).await),
-            (Renewal::None, Purpose::Renewal) => lease.keep_alive_once().await,
-            (Renewal::None, Purpose::Grant) => lease.unrenewed_proof(self.ttl).await,
+            (Renewal::None, Purpose::Renewal) => Box::pin(lease.keep_alive_once()).await,
+            (Renewal::None, Purpose::Grant) => Box::pin(lease.unrenewed_proof(self.ttl)).await,
         }
     }
 }

@@ -80,7 +80,11 @@ impl LeasePool {
 
     /// Gets a lease like [`get`](Self::get), until the attempt is cancelled.
     pub(crate) async fn get_for(&self, request: &AcquireRequest) -> Result<LeaseRef> {
-        let lease = self.get(request.ttl, request.renewal);
+        if let Some(existing) = self.existing(request.ttl, request.renewal) {
+            return Ok(existing);
+        }
+        // Boxed, as most locks share a lease.
+        let lease = Box::pin(self.get(request.ttl, request.renewal));
         if request.renewal == Renewal::None {
             return lease.await;
         }

@@ -29,8 +29,8 @@ const SIZE_MAX: usize = 100;
 pub(crate) struct TxnBatcher(Batcher<Op, Reply>);
 
 pub(crate) enum Op {
-    /// Create, move or delete a key in this queue, with comparisons.
-    Change { queue: String, txn: Txn },
+    /// Create, move or delete a key in this queue, with comparisons. Boxed, as it is moved several times.
+    Change { queue: String, txn: Box<Txn> },
     /// Delete this key, which no other request creates at this time.
     Delete(String),
 }
@@ -132,13 +132,12 @@ async fn run_together(
     let is_delete = |op: &Op| matches!(op, Op::Delete(_));
     let mut order: Vec<usize> = (0..ops.len()).collect();
     order.sort_by_key(|at| !is_delete(&ops[*at]));
-    let txn_ops = order.iter().map(|at| match &ops[*at] {
-        Op::Change { txn, .. } => TxnOp::txn(txn.clone()),
-        Op::Delete(key) => TxnOp::delete(&**key, None),
-    });
-    let txn = Txn::new().and_then(txn_ops.collect::<Vec<_>>());
     let send = |client: Arc<Client>| {
-        let txn = txn.clone();
+        let txn_ops = order.iter().map(|at| match &ops[*at] {
+            Op::Change { txn, .. } => TxnOp::txn(Txn::clone(txn)),
+            Op::Delete(key) => TxnOp::delete(&**key, None),
+        });
+        let txn = Txn::new().and_then(txn_ops.collect::<Vec<_>>());
         async move {
             match client.kv_client().txn(txn).await {
                 Err(error) if errors::is_refusal_of_one(&error) => Ok(None),
@@ -207,7 +206,7 @@ async fn run_single(
     let send = |client: Arc<Client>| async move {
         let mut client = client.kv_client();
         match op {
-            Op::Change { txn, .. } => match client.txn(txn.clone()).await {
+            Op::Change { txn, .. } => match client.txn(Txn::clone(txn)).await {
                 Err(error) if errors::is_lease_gone(&error) => Ok(None),
                 reply => reply.map(Some),
             },

@@ -69,7 +69,7 @@ impl QueueKey {
                 None => Op::Delete(own.to_owned()),
                 Some(_) => Op::Change {
                     queue: self.keys.queue.clone(),
-                    txn: Txn::new().and_then([self.deletion()]),
+                    txn: Box::new(Txn::new().and_then([self.deletion()])),
                 },
             };
             let deleted = self.context.batcher.run(delete, effect_unknown).await;

@@ -25,7 +25,7 @@ impl QueueKey {
         // K9: the holder may be our own key, of a try whose reply was lost.
         let holder = ranges(reply.ops).next().and_then(first_key);
         match holder {
-            Some(own) if self.is_own(&own) => match self.attach(&own).await? {
+            Some(own) if self.is_own(&own) => match Box::pin(self.attach(&own)).await? {
                 true => Ok(Position::of(own.create_revision(), None, reply.revision)),
                 false => Ok(Position::Absent),
             },
@@ -49,7 +49,7 @@ impl QueueKey {
             Some(reply) if reply.succeeded => {
                 Ok(Position::of(reply.revision, None, reply.revision))
             }
-            Some(_) => self.enqueue_behind().await,
+            Some(_) => Box::pin(self.enqueue_behind()).await,
         }
     }
 

@@ -129,8 +129,10 @@ impl QueueKey {
         if self.is_claimed() {
             return Err(errors::unpolled());
         }
-        let queue = self.keys.queue.clone();
-        let create = Op::Change { queue, txn };
+        let create = Op::Change {
+            queue: self.keys.queue.clone(),
+            txn: Box::new(txn),
+        };
         let reply = self.context.batcher.run(create, &effect_unknown).await;
         self.effect_unknown
             .store(effect_unknown.load(Ordering::Acquire), Ordering::Release);

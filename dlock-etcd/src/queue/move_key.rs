@@ -39,7 +39,10 @@ impl QueueKey {
             let queue = self.keys.queue.clone();
             // Not needed: this transaction never creates a key.
             let effect_unknown = AtomicBool::default();
-            let moved = Op::Change { queue, txn };
+            let moved = Op::Change {
+                queue,
+                txn: Box::new(txn),
+            };
             let Some(reply) = self.context.batcher.run(moved, &effect_unknown).await? else {
                 lease.mark_ended();
                 return Err(errors::lease_ended());

@@ -52,7 +52,8 @@ pub(crate) async fn wait(
         if !file.is_in_place()? {
             return Ok(None);
         }
-        unless_ended(lifecycle, request, waiter.pause()).await?;
+        // Boxed, as most locks are free: the futures of acquires stay small.
+        unless_ended(lifecycle, request, Box::pin(waiter.pause())).await?;
     }
 }
 

@@ -94,7 +94,7 @@ impl OldStore {
             }
             Some(Err(error)) => {
                 let is_refusal = !error.is_contended() && !request.attempt.is_cancelled();
-                if is_refusal && self.may_skip(request, switch).await {
+                if is_refusal && Box::pin(self.may_skip(request, switch)).await {
                     tracing::warn!(%error, "the old store is passed over");
                     return Ok(None);
                 }

@@ -40,7 +40,8 @@ pub(super) async fn acquire(nodes: &Arc<Nodes>, request: &AcquireRequest) -> Res
         let refused = match refused.kind() {
             ErrorKind::Contended => {
                 request.attempt.report_contended();
-                match in_order(nodes, request, &contended).await {
+                // Boxed here and below: the futures of acquires stay small.
+                match Box::pin(in_order(nodes, request, &contended)).await {
                     Ok(lease) => return Ok(lease),
                     Err(error) => error,
                 }
@@ -69,13 +70,13 @@ async fn at_once(
     contended: &mut BTreeSet<usize>,
 ) -> Result<Lease> {
     let round = Round::new(nodes, request, is_again);
-    let answers = round.request_all(nodes, Answers::default()).await;
+    let answers = Box::pin(round.request_all(nodes, Answers::default())).await;
     let refusals = answers.refusals.iter();
     *contended = refusals
         .filter(|refusal| refusal.error.is_contended())
         .map(|refusal| refusal.number)
         .collect();
-    grant(nodes, request, round, answers).await
+    Box::pin(grant(nodes, request, round, answers)).await
 }
 
 /// One round in which the nodes are waited for in their order.

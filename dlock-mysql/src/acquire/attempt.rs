@@ -35,15 +35,16 @@ pub(crate) struct Contended(pub(crate) HeldConnection);
 
 /// Locks the row if it is free. An idle connection that has ended is replaced once.
 pub(crate) async fn try_acquire(acquisition: &Acquisition<'_>, permit: Permit) -> Tried {
+    // Boxed here and below, as it is rare: the futures of acquires stay small.
     let Some(connection) = acquisition.pool.reuse() else {
-        return try_new_connection(acquisition, permit).await;
+        return Box::pin(try_new_connection(acquisition, permit)).await;
     };
     let mut held = HeldConnection { connection, permit };
     match lock_row(acquisition, &mut held.connection).await {
         Ok(grant) => Ok(conclude(acquisition, held, grant)),
         Err(error) => {
-            let permit = retry_elsewhere(acquisition, held, error).await?;
-            try_new_connection(acquisition, permit).await
+            let permit = Box::pin(retry_elsewhere(acquisition, held, error)).await?;
+            Box::pin(try_new_connection(acquisition, permit)).await
         }
     }
 }
@@ -112,7 +113,7 @@ async fn lock_row(
     let mut tries = 0;
     loop {
         let (sent, session) = (request.sent_now(), connection.session);
-        let reply = request_row(acquisition, connection, sent, mode);
+        let reply = Box::pin(request_row(acquisition, connection, sent, mode));
         let result = blocked::reply_or_reason(acquisition, session, reply).await;
         let result = match result {
             Err(error) if connection.fall_back_to_text(Statement::Lock, &error) => continue,
@@ -122,9 +123,8 @@ async fn lock_row(
         acquisition.record_taken(matches!(result, RowResult::Contended), sent);
         match result {
             RowResult::Locked(locked) => {
-                return grant::grant(acquisition, connection, locked, sent)
-                    .await
-                    .map(Some);
+                let granted = grant::grant(acquisition, connection, locked, sent);
+                return Box::pin(granted).await.map(Some);
             }
             RowResult::Missing => {
                 tries += 1;
@@ -132,8 +132,8 @@ async fn lock_row(
                     let why = "the row of this name is deleted again and again";
                     return Err(Error::new(ErrorKind::Unavailable, why));
                 }
-                pool.insert_row(keys::literal(&acquisition.row), session.start)
-                    .await?;
+                let row = keys::literal(&acquisition.row);
+                Box::pin(pool.insert_row(row, session.start)).await?;
             }
             // The server rolls back the statement only. The wait goes on in its transaction.
             RowResult::Contended if request.wait != Wait::Never => {
@@ -144,9 +144,8 @@ async fn lock_row(
             }
             RowResult::Contended => {
                 let timeout = acquisition.request_timeout();
-                connection
-                    .query(request.clock(), "ROLLBACK", timeout)
-                    .await?;
+                let rolled_back = connection.query(request.clock(), "ROLLBACK", timeout);
+                Box::pin(rolled_back).await?;
                 if mode == LockMode::SkipLocked {
                     return Ok(None);
                 }

@@ -26,7 +26,8 @@ pub(crate) async fn reply_or_reason<T>(
 ) -> Result<T> {
     let investigate = async {
         tokio::time::sleep(LATE).await;
-        let Ok(reason) = table_lock(acquisition.pool, session).await else {
+        // Boxed, as it is rare: the futures of acquires stay small.
+        let Ok(reason) = Box::pin(table_lock(acquisition.pool, session)).await else {
             return std::future::pending().await;
         };
         if acquisition.request.wait == Wait::Never

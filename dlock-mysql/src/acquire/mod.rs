@@ -48,7 +48,8 @@ pub(crate) async fn acquire(
             };
             match first {
                 Ok(Ok(lease)) => Ok(lease),
-                first => wait(&acquisition, permit, first).await,
+                // Boxed, as most locks are free: the futures of acquires stay small.
+                first => Box::pin(wait(&acquisition, permit, first)).await,
             }
         }
     }

@@ -134,7 +134,7 @@ async fn confirm(
 ) -> Result<Grant> {
     let (session, request) = (connection.session, acquisition.request);
     let sent = request.sent_now();
-    let grant = grant::confirm(acquisition, connection, locked.serial, sent);
+    let grant = Box::pin(grant::confirm(acquisition, connection, locked.serial, sent));
     let grant = blocked::reply_or_reason(acquisition, session, grant).await?;
     // The row was free if the wait for it took no longer than exchanges do.
     let exchange = request.clock().now().since(sent.instant());

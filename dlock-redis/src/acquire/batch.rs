@@ -95,19 +95,12 @@ async fn execute(router: &Router, clock: &Clock, commands: Vec<Command>) -> Batc
         }
     }
     let sent = SentAt::now(clock);
-    let (release, acquire) = (|part| release(router, part), |part| acquire(router, part));
-    let (released, acquired) = if acquires.is_empty() {
-        (split_on_denied(&releases, release).await, Vec::new())
-    } else if releases.is_empty() {
-        (Vec::new(), split_on_denied(&acquires, acquire).await)
-    } else {
-        // Boxed, as a batch of one has no use for it. Releases first: an acquire of the batch may be for the same lock.
-        let (release, acquire) = (
-            Box::pin(split_on_denied(&releases, release)),
-            Box::pin(split_on_denied(&acquires, acquire)),
-        );
-        tokio::join!(biased; release, acquire)
-    };
+    // Releases first: an acquire of the batch may be for the same lock.
+    let (released, acquired) = tokio::join!(
+        biased;
+        Box::pin(split_on_denied(&releases, |part| release(router, part))),
+        Box::pin(split_on_denied(&acquires, |part| acquire(router, part))),
+    );
     let (mut released, mut acquired) = (released.into_iter(), acquired.into_iter());
     let replies = order.into_iter().map(|is_acquire| {
         if is_acquire {

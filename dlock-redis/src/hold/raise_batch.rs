@@ -26,8 +26,9 @@ impl RaiseBatcher {
         let batcher = Batcher::eager(SIZE_MAX, move |items: Vec<RaiseItem>| {
             let (router, sent) = (to.clone(), SentAt::now(&clock));
             Box::pin(async move {
-                let raised = split_on_denied(&items, |part| raise(&router, part)).await;
-                Ok((sent, raised))
+                // Boxed: the futures of requests stay small.
+                let raised = Box::pin(split_on_denied(&items, |part| raise(&router, part)));
+                Ok((sent, raised.await))
             })
         });
         Self { router, batcher }
@@ -37,7 +38,7 @@ impl RaiseBatcher {
     pub(crate) async fn raise(&self, item: RaiseItem) -> Result<bool> {
         // In a Cluster a script has keys of one slot only, so there are no batches.
         if !self.router.is_single() {
-            return single(raise(&self.router, &[item]).await?);
+            return single(Box::pin(raise(&self.router, &[item])).await?);
         }
         self.batcher.join(item).await?.1
     }

@@ -52,7 +52,8 @@ impl RenewBatcher {
         // In a Cluster a script has keys of one slot only, so there are no batches.
         if !self.router.is_single() {
             let sent = SentAt::now(&self.clock);
-            let outcome = single(renew(&self.router, &[item]).await?)?;
+            // Boxed: the futures of renewals stay small.
+            let outcome = single(Box::pin(renew(&self.router, &[item])).await?)?;
             return Ok((sent, outcome));
         }
         let (sent, outcome) = self.batcher.join(item).await?;

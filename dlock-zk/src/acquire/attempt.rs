@@ -29,7 +29,8 @@ pub(super) async fn try_once(
             return Ok(Position::First);
         }
         Some(QueueView::Children(children)) => children,
-        Some(QueueView::Number(_)) | None => list(acquisition).await?,
+        // Boxed: the futures of acquires stay small.
+        Some(QueueView::Number(_)) | None => Box::pin(list(acquisition)).await?,
     };
     Ok(order::position(config.format, &children, &node.name)?)
 }

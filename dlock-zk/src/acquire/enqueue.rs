@@ -30,7 +30,7 @@ pub(super) async fn enqueue(acquisition: &Acquisition<'_>) -> Result<QueueNode> 
     if order::is_counted(acquisition.config.format, &node.name) {
         return Ok(node);
     }
-    undo(acquisition, &node).await;
+    Box::pin(undo(acquisition, &node)).await;
     Err(order::used_up(&acquisition.path.directory))
 }
 
@@ -46,7 +46,8 @@ async fn create_until_answered(acquisition: &Acquisition<'_>) -> Result<QueueNod
     let (unanswered, id) = (&session.unanswered, request.attempt.id());
     unanswered.set_creating(id);
     loop {
-        let error = match create(acquisition, data.as_bytes()).await {
+        // Boxed here and below: the futures of acquires stay small.
+        let error = match Box::pin(create(acquisition, data.as_bytes())).await {
             Ok(node) => return Ok(node),
             Err(error) => error,
         };
@@ -62,7 +63,7 @@ async fn create_until_answered(acquisition: &Acquisition<'_>) -> Result<QueueNod
         if is_effect_unknown {
             // If it is not found, it may still come (`zk.late`).
             unanswered.add(id, path, session.clock.now());
-            if let Some(found) = find_until_answered(acquisition).await? {
+            if let Some(found) = Box::pin(find_until_answered(acquisition)).await? {
                 return Ok(found);
             }
         }
@@ -71,7 +72,7 @@ async fn create_until_answered(acquisition: &Acquisition<'_>) -> Result<QueueNod
         }
         tracing::debug!(%error, "the lock's node is not created yet");
         tokio::select! {
-            () = pause(session) => {}
+            () = Box::pin(pause(session)) => {}
             () = request.attempt.cancelled() => {}
         }
     }
@@ -123,10 +124,8 @@ async fn create(acquisition: &Acquisition<'_>, data: &[u8]) -> Result<QueueNode,
             }
             Err(ZkError::NoNode) if tries < DIRECTORY_TRIES_MAX => {
                 tries += 1;
-                let directory = &path.directory;
-                session
-                    .request(|| make_directory(&client, directory, config.format, &acls))
-                    .await?;
+                let make = || make_directory(&client, &path.directory, config.format, &acls);
+                Box::pin(session.request(make)).await?;
             }
             Err(error) => return Err(error),
         }

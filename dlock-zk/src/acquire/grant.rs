@@ -27,7 +27,8 @@ pub(super) async fn grant(
     request: &AcquireRequest,
     node: Arc<HeldNode>,
 ) -> Result<Lease> {
-    let proof = fresh_proof(session, request).await?;
+    // Boxed: the futures of acquires stay small.
+    let proof = Box::pin(fresh_proof(session, request)).await?;
     let token = keys::token(node.czxid)?;
     let hold = Hold::new(session.clone(), node.clone());
     let lease = request.granted(proof.sent, proof.ttl, token, hold);

@@ -88,7 +88,8 @@ async fn acquire_in(acquisition: &Acquisition<'_>) -> Result<Lease> {
         let is_decided = matches!(tried, Ok(Position::First | Position::Gone));
         let position = match request.wait {
             Wait::UntilCancelled if !is_decided => {
-                wait::until_first(acquisition, &mut node, tried).await
+                // Boxed here and below, as most locks are free: the futures of acquires stay small.
+                Box::pin(wait::until_first(acquisition, &mut node, tried)).await
             }
             _ => tried,
         };
@@ -106,7 +107,7 @@ async fn acquire_in(acquisition: &Acquisition<'_>) -> Result<Lease> {
             Err(failure) => Err(failure.into_error()),
         };
         if granted.is_err() {
-            undo::undo(acquisition, &node).await;
+            Box::pin(undo::undo(acquisition, &node)).await;
         }
         return granted;
     }

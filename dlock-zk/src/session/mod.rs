@@ -119,8 +119,13 @@ impl Session {
     where
         F: Future<Output = Result<T, ZkError>>,
     {
-        let _slot = self.slot().await?;
-        self.await_reply(request()).await
+        // Boxed here and below: the futures of acquires and releases stay small.
+        let _slot = match self.limit.try_slot() {
+            Some(slot) => slot,
+            None => Box::pin(self.slot()).await?,
+        };
+        let reply = Box::pin(request());
+        self.await_reply(reply).await
     }
 
     async fn slot(&self) -> Result<RequestSlot<'_>, ZkError> {

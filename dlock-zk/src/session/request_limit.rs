@@ -58,7 +58,8 @@ impl RequestLimit {
         }
     }
 
-    fn try_slot(&self) -> Option<RequestSlot<'_>> {
+    /// A slot, if one is free.
+    pub(crate) fn try_slot(&self) -> Option<RequestSlot<'_>> {
         let mut slots = self.slots.lock();
         if slots.before + slots.since >= IN_FLIGHT_MAX {
             return None;
