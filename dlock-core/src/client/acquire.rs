@@ -169,3 +169,21 @@ impl IntoFuture for TryAcquire {
         }))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Locker, memory::Memory};
+
+    /// glibc searches its lists of free memory for anything larger, and tidies them up before.
+    const SIZE_MAX: usize = 1000;
+
+    #[tokio::test]
+    async fn the_futures_of_acquires_are_small() {
+        let locks = Locker::builder(Memory::new()).build().expect("allowed");
+        let acquire = locks.acquire("a").into_future();
+        assert!(size_of_val(&*acquire) <= SIZE_MAX);
+        let tried = locks.try_acquire("a").into_future();
+        assert!(size_of_val(&*tried) <= SIZE_MAX);
+    }
+}

@@ -35,7 +35,7 @@ pub(super) enum EndOfTurn {
 pub(super) struct Turn<'a> {
     shared: &'a Shared,
     request: &'a AcquireRequest,
-    key: &'a QueueKey,
+    key: &'a Arc<QueueKey>,
     wake: Arc<Notify>,
     /// The revision in which the key was created.
     created: Option<i64>,
@@ -48,7 +48,11 @@ pub(super) struct Turn<'a> {
 }
 
 impl<'a> Turn<'a> {
-    pub(super) fn new(shared: &'a Shared, request: &'a AcquireRequest, key: &'a QueueKey) -> Self {
+    pub(super) fn new(
+        shared: &'a Shared,
+        request: &'a AcquireRequest,
+        key: &'a Arc<QueueKey>,
+    ) -> Self {
         Self {
             shared,
             request,

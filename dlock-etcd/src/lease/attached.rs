@@ -42,7 +42,9 @@ impl AttachedLeases {
 
     /// Whether all leases that the key may be attached to have ended in the store.
     pub(crate) fn have_ended(&self) -> bool {
-        self.all().iter().all(|lease| lease.has_ended())
+        let refs = self.0.lock();
+        let mut all = refs.former.iter().chain([&refs.current]);
+        all.all(|lease_ref| lease_ref.lease.has_ended())
     }
 
     /// A request is about to move the key to this lease.

@@ -29,8 +29,12 @@ const SIZE_MAX: usize = 100;
 pub(crate) struct TxnBatcher(Batcher<Op, Reply>);
 
 pub(crate) enum Op {
-    /// Create, move or delete a key in this queue, with comparisons. Boxed, as it is moved several times.
-    Change { queue: String, txn: Box<Txn> },
+    /// Create, move or delete a key in this queue, with comparisons. `txn` makes the transaction for each try: a copy
+    /// would cost as much again.
+    Change {
+        queue: String,
+        txn: Box<dyn Fn() -> Txn + Send + Sync>,
+    },
     /// Delete this key, which no other request creates at this time.
     Delete(String),
 }
@@ -134,7 +138,7 @@ async fn run_together(
     order.sort_by_key(|at| !is_delete(&ops[*at]));
     let send = |client: Arc<Client>| {
         let txn_ops = order.iter().map(|at| match &ops[*at] {
-            Op::Change { txn, .. } => TxnOp::txn(Txn::clone(txn)),
+            Op::Change { txn, .. } => TxnOp::txn(txn()),
             Op::Delete(key) => TxnOp::delete(&**key, None),
         });
         let txn = Txn::new().and_then(txn_ops.collect::<Vec<_>>());
@@ -206,7 +210,7 @@ async fn run_single(
     let send = |client: Arc<Client>| async move {
         let mut client = client.kv_client();
         match op {
-            Op::Change { txn, .. } => match client.txn(Txn::clone(txn)).await {
+            Op::Change { txn, .. } => match client.txn(txn()).await {
                 Err(error) if errors::is_lease_gone(&error) => Ok(None),
                 reply => reply.map(Some),
             },

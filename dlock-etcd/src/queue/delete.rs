@@ -67,10 +67,13 @@ impl QueueKey {
         if !was_unknown {
             let delete = match self.when_own_value() {
                 None => Op::Delete(own.to_owned()),
-                Some(_) => Op::Change {
-                    queue: self.keys.queue.clone(),
-                    txn: Box::new(Txn::new().and_then([self.deletion()])),
-                },
+                Some(_) => {
+                    let delete = Txn::new().and_then([self.deletion()]);
+                    Op::Change {
+                        queue: self.keys.queue.clone(),
+                        txn: Box::new(move || delete.clone()),
+                    }
+                }
             };
             let deleted = self.context.batcher.run(delete, effect_unknown).await;
             return deleted.map(drop);

@@ -1,5 +1,7 @@
 //! The transactions that create a key in its queue.
 
+use std::sync::Arc;
+
 use dlock_core::Result;
 use etcd_client::{Compare, CompareOp, KeyValue, Txn, TxnOp};
 
@@ -11,12 +13,12 @@ use crate::{
 
 impl QueueKey {
     /// Creates the key if the queue is empty; writes nothing if the lock is taken. One round trip.
-    pub(crate) async fn create_if_first(&self) -> Result<Position> {
-        let holder = TxnOp::get(&*self.keys.queue, Some(holder_of(self.keys.format)));
-        let Some(reply) = self
-            .run_create(self.create_in_empty().or_else([holder]))
-            .await?
-        else {
+    pub(crate) async fn create_if_first(self: &Arc<Self>) -> Result<Position> {
+        let create = |key: &Self| {
+            let holder = TxnOp::get(&*key.keys.queue, Some(holder_of(key.keys.format)));
+            key.create_in_empty().or_else([holder])
+        };
+        let Some(reply) = self.run_create(create).await? else {
             return Ok(Position::LeaseGone);
         };
         if reply.succeeded {
@@ -40,11 +42,11 @@ impl QueueKey {
     /// else two: as one transaction both would cost more, and most queues are empty.
     ///
     /// Without a queue a lock that is taken is tried again after its release.
-    pub(crate) async fn enqueue(&self) -> Result<Position> {
+    pub(crate) async fn enqueue(self: &Arc<Self>) -> Result<Position> {
         if !self.keys.format.has_queue() {
             return self.create_if_first().await;
         }
-        match self.run_create(self.create_in_empty()).await? {
+        match self.run_create(Self::create_in_empty).await? {
             None => Ok(Position::LeaseGone),
             Some(reply) if reply.succeeded => {
                 Ok(Position::of(reply.revision, None, reply.revision))
@@ -53,16 +55,8 @@ impl QueueKey {
         }
     }
 
-    async fn enqueue_behind(&self) -> Result<Position> {
-        let own = &*self.keys.own;
-        let is_absent = Compare::create_revision(own, CompareOp::Equal, 0);
-        // The last two keys: our own, which is new, and the one before it.
-        let last = TxnOp::get(&*self.keys.queue, Some(last_of_queue(keys_only(), 2)));
-        let txn = Txn::new()
-            .when([is_absent, self.has_no_tombstone()])
-            .and_then([self.put(&self.lease), last])
-            .or_else([TxnOp::get(own, Some(keys_only()))]);
-        let Some(reply) = self.run_create(txn).await? else {
+    async fn enqueue_behind(self: &Arc<Self>) -> Result<Position> {
+        let Some(reply) = self.run_create(Self::create_behind).await? else {
             return Ok(Position::LeaseGone);
         };
         let (created, revision) = (reply.succeeded, reply.revision);
@@ -83,15 +77,15 @@ impl QueueKey {
 
     /// Attaches the existing key to our lease; whether it is attached now. An attempt that is repeated as a
     /// whole finds the key of its first run, on another lease.
-    async fn attach(&self, own: &KeyValue) -> Result<bool> {
+    async fn attach(self: &Arc<Self>, own: &KeyValue) -> Result<bool> {
         if own.lease() == self.lease.id() && self.has_own_value(own) {
             return Ok(true);
         }
         let created = own.create_revision();
-        let is_there = Compare::create_revision(&*self.keys.own, CompareOp::Equal, created);
-        let attach = Txn::new()
-            .when([is_there])
-            .and_then([self.put(&self.lease)]);
+        let attach = move |key: &Self| {
+            let is_there = Compare::create_revision(&*key.keys.own, CompareOp::Equal, created);
+            Txn::new().when([is_there]).and_then([key.put(&key.lease)])
+        };
         let reply = self.run_create(attach).await?;
         Ok(reply.is_some_and(|reply| reply.succeeded))
     }
@@ -106,6 +100,18 @@ impl QueueKey {
         Txn::new()
             .when([is_empty, self.has_no_tombstone()])
             .and_then([self.put(&self.lease)])
+    }
+
+    /// A transaction that creates the key at the end of the queue, unless it exists.
+    fn create_behind(&self) -> Txn {
+        let own = &*self.keys.own;
+        let is_absent = Compare::create_revision(own, CompareOp::Equal, 0);
+        // The last two keys: our own, which is new, and the one before it.
+        let last = TxnOp::get(&*self.keys.queue, Some(last_of_queue(keys_only(), 2)));
+        Txn::new()
+            .when([is_absent, self.has_no_tombstone()])
+            .and_then([self.put(&self.lease), last])
+            .or_else([TxnOp::get(own, Some(keys_only()))])
     }
 
     /// The comparison that fails for a request which arrives after the key was undone.

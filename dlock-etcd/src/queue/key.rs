@@ -123,15 +123,19 @@ impl QueueKey {
 
     /// Runs a transaction that creates the key; `None` if the lease is gone. Dropped before its end, it
     /// leaves the effect unknown.
-    pub(crate) async fn run_create(&self, txn: Txn) -> Result<Option<TxnReply>> {
+    pub(crate) async fn run_create(
+        self: &Arc<Self>,
+        txn: impl Fn(&Self) -> Txn + Send + Sync + 'static,
+    ) -> Result<Option<TxnReply>> {
         let effect_unknown = AtomicBool::new(self.effect_unknown.swap(true, Ordering::AcqRel));
         // After that: an undo finds the effect unknown, or is found here.
         if self.is_claimed() {
             return Err(errors::unpolled());
         }
+        let key = self.clone();
         let create = Op::Change {
             queue: self.keys.queue.clone(),
-            txn: Box::new(txn),
+            txn: Box::new(move || txn(&key)),
         };
         let reply = self.context.batcher.run(create, &effect_unknown).await;
         self.effect_unknown

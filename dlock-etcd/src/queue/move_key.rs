@@ -41,7 +41,7 @@ impl QueueKey {
             let effect_unknown = AtomicBool::default();
             let moved = Op::Change {
                 queue,
-                txn: Box::new(txn),
+                txn: Box::new(move || txn.clone()),
             };
             let Some(reply) = self.context.batcher.run(moved, &effect_unknown).await? else {
                 lease.mark_ended();

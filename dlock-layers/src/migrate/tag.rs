@@ -1,18 +1,21 @@
 //! The mark of the entries of `migrate:` in the old store: the begin of their notes.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use dlock_core::{Holder, backend::AcquireRequest};
 
 /// The begin of the notes.
 const TAG: &str = "[migrate]";
 
+/// The note of most requests.
+static TAG_ALONE: LazyLock<Arc<str>> = LazyLock::new(|| TAG.into());
+
 /// The note of `request` in the old store. One that is too long with the tag is cut at its end.
 pub(super) fn tagged(note: Option<&str>) -> Arc<str> {
-    let mut text = match note {
-        Some(note) => format!("{TAG} {note}"),
-        None => TAG.to_owned(),
+    let Some(note) = note else {
+        return TAG_ALONE.clone();
     };
+    let mut text = format!("{TAG} {note}");
     text.truncate(text.floor_char_boundary(AcquireRequest::NOTE_BYTES_MAX));
     text.into()
 }
