@@ -1,7 +1,8 @@
 //! Pings on a pub/sub connection.
 //!
 //! A half-open connection and an idle one receive the same: nothing. So the connection is pinged while
-//! there are waiters; while a reply is overdue, the waiters poll.
+//! there are waiters; while a reply is overdue, the waiters poll. They subscribe again when the connection for requests
+//! was replaced.
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
@@ -27,6 +28,12 @@ pub(super) async fn run(
             continue;
         }
         tokio::time::sleep(PING_EVERY).await;
+        if !subscription.is_live(handler.generation()) {
+            // The requests go on another connection, perhaps to another server: its releases are not published here.
+            subscription.end();
+            handler.wake_all();
+            return;
+        }
         let ping = redis::cmd("PING");
         let mut ping = pin!(ping.exec_async(&mut connection));
         let reply = match tokio::time::timeout(OVERDUE_AFTER, &mut ping).await {

@@ -21,6 +21,9 @@ pub(crate) trait PushHandler: Send + Sync + 'static {
 
     /// Whether any waiter is subscribed at this server.
     fn has_any_waiter(&self) -> bool;
+
+    /// The generation of the connection for requests to this server, if there is one.
+    fn generation(&self) -> Option<u64>;
 }
 
 /// A channel to subscribe to.

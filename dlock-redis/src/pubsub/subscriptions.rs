@@ -277,6 +277,10 @@ impl PushHandler for NodeMessages {
             !channel.waiters.is_empty() && channel.nodes.iter().any(|at| Arc::ptr_eq(at, &node))
         })
     }
+
+    fn generation(&self) -> Option<u64> {
+        self.node.upgrade()?.generation()
+    }
 }
 
 impl Channel {

@@ -17,6 +17,7 @@ cases![
     two_servers_at_one_address_are_refused,
     wake_ups_from_another_server_are_refused,
     a_failover_at_one_address_is_not_refused,
+    a_waiter_follows_the_requests_to_another_server,
     a_restart_that_others_saw_first_is_not_refused,
     t08_a_failover_without_its_guard_is_reported_by_the_next_renewal,
 ];
@@ -110,6 +111,36 @@ async fn a_failover_at_one_address_is_not_refused(program: Program) -> Outcome {
     warm_up(&locker).await?;
     held.renew().await?;
     Ok(held.release().await?)
+}
+
+/// The former primary is up and answers pings, as behind an address that was moved to another machine (K6).
+async fn a_waiter_follows_the_requests_to_another_server(program: Program) -> Outcome {
+    let (a, b) = start_pair(&program).await?;
+    acquaint(&a).await?;
+    let address = Address::of(&a)?;
+    let (holder, locker) = (
+        connect(address.proxy.address(), "").await?,
+        connect(address.proxy.address(), "").await?,
+    );
+    let held = take(&holder, "x").await?;
+    warm_up(&locker).await?;
+    let requests = address.proxy.connections();
+    let waiter = tokio::spawn(locker.acquire("x").into_future());
+    crate::support::until_listeners(&a, "x", 1).await?;
+    until("it is replicated", async || {
+        Ok(value(&b, "x").await?.is_some())
+    })
+    .await?;
+    follow(&b, None).await?;
+    address.lead_to(&b);
+    for connection in requests {
+        connection.end(End::Reset);
+    }
+    warm_up(&locker).await?;
+    held.release().await?;
+    let next = soon("it is granted the lock", waiter).await???;
+    assert!(value(&b, "x").await?.is_some());
+    Ok(next.release().await?)
 }
 
 async fn a_restart_that_others_saw_first_is_not_refused(program: Program) -> Outcome {
