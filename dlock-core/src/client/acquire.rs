@@ -175,7 +175,7 @@ mod tests {
     use super::*;
     use crate::{Locker, memory::Memory};
 
-    /// glibc searches its lists of free memory for anything larger, and tidies them up before.
+    /// In bytes. For anything larger glibc joins its small free pieces of memory, and then searches.
     const SIZE_MAX: usize = 1000;
 
     #[tokio::test]

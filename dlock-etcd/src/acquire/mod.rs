@@ -41,3 +41,21 @@ async fn try_or_wait(
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In bytes: the limit of core's own futures, less what the trait's future adds.
+    const SIZE_MAX: usize = 960;
+
+    fn size_of_future<F>(_: impl FnOnce(&'static Shared, &'static AcquireRequest) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    #[test]
+    fn the_future_of_an_acquire_is_small() {
+        let size = size_of_future(acquire);
+        assert!(size <= SIZE_MAX, "{size}");
+    }
+}
